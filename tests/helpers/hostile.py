@@ -203,7 +203,7 @@ ODD = (
     Hostile("a grid of many axes", kernel("a[0] = cuda.grid(1 << 70)"), "cuda.grid"),
     Hostile(
         "a tuple of a function as an index",
-        kernel("v = cuda.libdevice.sincospif(1.0)\na[v] = 1.0"),
+        kernel("v = cuda.libdevice.sincosf(1.0)\na[v] = 1.0"),
         "a[v] has 2 indices for 1 axes",
     ),
     Hostile(

@@ -30,7 +30,7 @@ for k in range(40):
 """,
         "conjugates": """
 for k in range(40):
-    d = (c.conjugate() * np.conjugate(d) + np.real(d) - np.imag(c)) / 9
+    d = (c.conjugate() * np.conjugate(d) + d.real - c.imag) / 9
     c *= np.conjugate(c)
 """,
         "a condition": """
@@ -268,7 +268,6 @@ def kernel(out, real, other, given, cube, empty, pairs):
     _items,
     {
         "unpacked and numbered": "for k, (a, (b, c)) in enumerate(zip(other, pairs), i):\n    y += a * b - c * k",
-        "through an iterator": "for k, v in iter(enumerate(iter(real))):\n    y += k * v",
         "a target after the loop": """
 v = float64(1.5)
 for k, v in enumerate(real[: i + 1]):
@@ -336,12 +335,6 @@ def kernel(out, a, cube, real, both, parts, own):
         "other shapes": """
 x += a.reshape(20)[k % 20] + a.reshape(2, -1)[i % 2, k % 10] + s.reshape(s.size)[6 * i + k % 6]
 m.reshape((3, 2))[k % 3, 1] = k
-""",
-        "elements with their indices": """
-for (p, q), v in np.ndenumerate(a):
-    x += v * p - q
-for at, v in np.ndenumerate(real[i : i + 3]):
-    x += v + at[0]
 """,
     },
 )

@@ -135,7 +135,7 @@ def load(path):
     tree = ast.parse(source)
     launches = _Launches()
 
-    def start(kernel, configuration, args, place):
+    def start(kernel, configuration, args, place, changed):
         same = kernel.__code__.co_filename == file
         function = function_of(kernel, source, tree) if same else function_of(kernel)
         launch(function, configuration, args, place, space=cuda.addresses)

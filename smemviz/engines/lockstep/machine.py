@@ -17,7 +17,7 @@ from smemviz.engines.lockstep.hazards.findings import divergence
 from smemviz.engines.lockstep.hazards.hazards import CELL_BYTES
 from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.known import Known
-from smemviz.engines.lockstep.memory.memory import BytesMemory, LocalMemory, Memory, SharedMemory, View, c_strides
+from smemviz.engines.lockstep.memory.memory import LocalMemory, Memory, SharedMemory, View, c_strides
 from smemviz.engines.lockstep.running_launch import Place, RunningLaunch
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import Dtype, Value
@@ -58,7 +58,6 @@ class Machine(RunningLaunch):
         )
         self.known = known
         self.constants: dict[int, tuple[Any, View]] = {}
-        self.texts = BytesMemory()
         self.study: Any = None  # of the types of its variables, once they are asked for
         self.iterations = 0
         self.while_began: int | None = None  # at how many iterations, for the outermost that runs

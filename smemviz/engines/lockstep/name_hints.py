@@ -5,6 +5,7 @@ from __future__ import annotations
 import cmath
 import difflib
 import math
+import re
 import sys
 from collections.abc import Iterable
 
@@ -16,18 +17,22 @@ _ALIKE = 0.85  # of 1: one letter too many or too few in a name of four
 # What Numba compiles for CUDA of Python's functions and operators, of NumPy's and of arrays' methods and lockstep does
 # not execute.
 _COMPILED = {
-    "builtins": ("hasattr", "next", "type"),
-    "operator": (),
-    "numpy": (*("atleast_1d", "atleast_2d", "atleast_3d", "average", "dsplit", "finfo", "iinfo"),),
+    "builtins": ("enumerate", "hasattr", "isinstance", "iter", "next", "type", "zip"),
+    "cmath": ("polar", "rect"),
+    "numpy": (
+        *("angle", "array_equal", "atleast_1d", "atleast_2d", "atleast_3d", "dsplit", "finfo", "iinfo", "imag"),
+        *("iscomplexobj", "isnat", "isrealobj", "isscalar", "nan_to_num", "real", "shape", "sinc", "size"),
+    ),
     "array": ("fill",),
     "numba": ("literal_unroll", "literally"),
     "numba.typed": (),
 }
+_VECTOR = re.compile(r"cuda\.u?(char|short|int|long|longlong|float|double)(\d+x)?[1-4]")
 _AXES = ("cuda.threadIdx", "cuda.blockIdx", "cuda.blockDim", "cuda.gridDim")
 _REFUSED = (
     *_AXES,
-    *("cuda.shared", "cuda.local", "cuda.const", "math", "cmath", "cuda", "cuda.cg", "cuda.atomic", "cuda.fp16"),
-    *("cuda.libdevice", "random", "time"),
+    *("cuda.shared", "cuda.local", "cuda.const", "math", "cuda", "cuda.cg", "cuda.atomic", "cuda.fp16"),
+    *("random", "time"),
 )
 _OF_PYTHON = sys.stdlib_module_names - {"builtins", "cmath", "math", "operator"}
 _REAL = {"math": math, "cmath": cmath, "numpy": np}  # what is in these is no mistake, whether or not it is executed
@@ -40,14 +45,10 @@ _OF_MATH = (
 _INSTEAD = {f"numpy.{name}": f"math.{name}(...)" for name in _OF_MATH} | {
     "numpy.absolute": "abs(x)",
     "numpy.add": "x + y",
-    "numpy.amax": "max(a)",
-    "numpy.amin": "min(a)",
     "numpy.around": "round(x)",
     "numpy.cbrt": "cuda.cbrt(x)",
     "numpy.clip": "min(max(x, low), high)",
     "numpy.floor_divide": "x // y",
-    "numpy.max": "max(a)",
-    "numpy.min": "min(a)",
     "numpy.multiply": "x * y",
     "numpy.ndim": "a.ndim",
     "numpy.negative": "-x",
@@ -67,9 +68,6 @@ _INSTEAD = {f"numpy.{name}": f"math.{name}(...)" for name in _OF_MATH} | {
     "math.max": "max(x, y)",
     "math.min": "min(x, y)",
     "math.isqrt": "int(math.sqrt(x))",
-    "array.max": "max(a)",
-    "array.min": "min(a)",
-    "array.item": "a[i]",
     "array.take": "a[i]",
     "array.fill": "a[:] = x",
     "array.ravel": "a.reshape(-1)",
@@ -79,14 +77,12 @@ _INSTEAD = {f"numpy.{name}": f"math.{name}(...)" for name in _OF_MATH} | {
     "numba.typed.List": "cuda.local.array(shape, dtype)",
 }
 _INSTEAD |= {
-    "numpy.average": english("a loop"),
-    "numpy.searchsorted": english("a loop"),
     "builtins.hasattr": english("True or False, as is known before the kernel runs"),
-    "builtins.type": "isinstance(x, int)",
 }
 _INSTEAD |= dict.fromkeys((f"builtins.{name}" for name in ("all", "any", "next", "sorted")), english("a loop"))
 _INSTEAD |= dict.fromkeys(
-    (f"numpy.{name}" for name in ("arange", "cumsum", "diff", "dot", "mean", "prod", "sort", "sum")), english("a loop")
+    (f"numpy.{name}" for name in ("amax", "amin", "arange", "cumsum", "diff", "dot", "max", "min", "sort")),
+    english("a loop"),
 )
 _INSTEAD |= dict.fromkeys((f"builtins.{name}" for name in ("dict", "list", "set")), "cuda.local.array(shape, dtype)")
 _INSTEAD |= dict.fromkeys(
@@ -124,6 +120,8 @@ def _letters(name: str) -> str:
 def is_none_of_numba(name: str) -> bool:
     """Tell whether a function, by its canonical name, is none that Numba compiles for CUDA."""
     module, _, last = name.rpartition(".")
+    if module == "operator" or _VECTOR.fullmatch(name):
+        return False
     if module in _COMPILED:
         return last not in _COMPILED[module]
     return module.startswith("numpy.") or module in _REFUSED or module.partition(".")[0] in _OF_PYTHON
@@ -132,4 +130,6 @@ def is_none_of_numba(name: str) -> bool:
 def instead(name: str) -> str:
     """Return what to write for a function that Numba does not compile for CUDA, empty where nothing short is known."""
     module = name if name in _AXES else name.rpartition(".")[0]
+    if module == "operator":
+        return english("the operator itself")
     return f"{module}.x" if module in _AXES else _INSTEAD.get(name, english("a loop") if module == "array" else "")

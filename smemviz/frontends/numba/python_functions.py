@@ -23,7 +23,6 @@ from typing import Any, cast
 import numpy as np
 
 from smemviz.errors import InputError
-from smemviz.frontends.numba.methods import METHODS
 from smemviz.frontends.numba.plain import as_function, plain
 from smemviz.frontends.numba.syntax import parameters, stored
 from smemviz.recordings.text import find_function
@@ -70,13 +69,6 @@ class Function:
         if name in self.scope:
             return self.scope[name]
         return vars(builtins)[name]
-
-
-@dataclass(frozen=True)
-class Inner:
-    """A function that is defined in a kernel."""
-
-    definition: Function
 
 
 def function_of(function: FunctionType, source: str | None = None, tree: ast.Module | None = None) -> Function:
@@ -127,15 +119,9 @@ def _lambda(tree: ast.Module, code: CodeType) -> ast.FunctionDef | None:
 
 
 def defined(function: Function) -> Function:
-    """Return a function rewritten as Numba does before it compiles; those defined in it stand in its scope."""
+    """Return a function rewritten as Python and Numba do before it is compiled."""
     rewritten = plain(function.node)
-    if rewritten.node is function.node:
-        return _with_aliases(function)
-    inner: dict[str, object] = {name: METHODS[name] for name in rewritten.methods}
-    scope = ChainMap(inner, cast(dict[str, object], function.scope))  # nothing is written but to the first
-    for node in rewritten.inner:
-        inner[node.name] = Inner(replace(function, name=node.name, node=node, scope=scope))
-    return _with_aliases(replace(function, node=rewritten.node, scope=scope))
+    return _with_aliases(function if rewritten is function.node else replace(function, node=rewritten))
 
 
 def _with_aliases(function: Function) -> Function:
@@ -177,7 +163,7 @@ def _renamings(function: ast.FunctionDef) -> tuple[ast.Assign, ...]:
 
 def _is_no_value(value: object) -> bool:
     """Tell whether an object of the module is a function, a type or a module: nothing that a variable holds."""
-    if isinstance(value, ModuleType | Inner) or python_function(value) is not None:
+    if isinstance(value, ModuleType) or python_function(value) is not None:
         return True
     is_defined = isinstance(value, type | FunctionType | BuiltinFunctionType | np.ufunc) or hasattr(value, "definition")
     return is_defined or _is_cuda(value) or (as_dtype(value) is not None and not isinstance(value, str))
@@ -258,7 +244,7 @@ def canonical_name(node: ast.expr, function: Function) -> str:
     module = getattr(value, "__module__", None)
     if module in ("math", "cmath", "builtins", "operator", "_operator"):
         return f"{module.strip('_')}.{getattr(value, '__qualname__', node.id)}"
-    return f"numpy.{value.__name__}" if isinstance(value, np.ufunc) or value is np.ndindex else ""
+    return f"numpy.{value.__name__}" if isinstance(value, np.ufunc) else ""
 
 
 def _of_cuda(name: str) -> str:

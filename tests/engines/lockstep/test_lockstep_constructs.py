@@ -3,13 +3,15 @@
 import ast
 import re
 
+import numpy as np
 import pytest
 from helpers.constructs import Construct, arguments, constructs
-from helpers.lockstep_text import START, body, launch_text, result
+from helpers.lockstep_text import kernel_of, launch_text, result
 from helpers.tiers import one_in
 
 from smemviz.errors import SmemvizError
 from smemviz.frontends.numba.plain import plain
+from smemviz.frontends.numba.sites import find_sites
 
 ALL = constructs()
 
@@ -44,46 +46,6 @@ def test_what_numba_refuses_is_not_said_to_run_on_a_gpu():
     assert [one.name for one in ALL if not one.numba and elsewhere in one.says and one.name not in _NOT_TOLD] == []
 
 
-def test_an_inner_function_takes_what_its_variables_hold_where_it_is_called():
-    text = "k = 1\nf = lambda x: x + k\nk = i * 10\nout[i] = f(2)"
-    assert list(result("i = cuda.grid(1)\n" + text)[:3]) == [2, 12, 22]
-
-
-def test_inner_functions_call_each_other_and_store():
-    text = """
-        def put(j, x):
-            out[j] = twice(x) + k
-        def twice(x):
-            return 2 * x
-        i = cuda.grid(1)
-        k = 5
-        put(i, i)
-    """
-    assert list(result(text, n=32)[:3]) == [5, 7, 9]
-
-
-def test_the_site_in_an_inner_function_is_where_it_is_written():
-    launch, _ = body("def f(j):\n    out[j] = 1\nf(cuda.grid(1))", arguments()[2], block=8)
-    (site,) = launch.sites
-    assert (site.line, site.source, site.function, len(site.calls)) == (START + 3, "out[j]", "f", 1)
-
-
-def test_a_match_ends_with_the_first_case_that_fits():
-    text = """
-        i = cuda.grid(1)
-        match i % 5:
-            case 0 | 1:
-                out[i] = 10
-            case k if k > 3:
-                out[i] = k
-            case 2:
-                out[i] = 20
-            case _:
-                out[i] = 30
-    """
-    assert list(result(text)[:6]) == [10, 10, 20, 30, 4, 10]
-
-
 def test_a_variable_that_is_none_in_some_threads_is_asked_for_that():
     text = """
         i = cuda.grid(1)
@@ -98,15 +60,16 @@ def test_a_variable_that_is_none_in_some_threads_is_asked_for_that():
 
 
 def test_a_function_returns_nothing_in_some_threads():
-    text = """
+    before = """
+        @cuda.jit(device=True)
         def first(q):
             for k in range(4):
                 if k * k > q:
                     return k
-        found = first(cuda.grid(1))
-        out[cuda.grid(1)] = 9 if found is None else found
+
     """
-    assert list(result(text, n=32)[:10]) == [1, 2, 2, 2, 3, 3, 3, 3, 3, 9]
+    text = "found = first(cuda.grid(1))\nout[cuda.grid(1)] = 9 if found is None else found"
+    assert list(result(text, before=before, n=32)[:10]) == [1, 2, 2, 2, 3, 3, 3, 3, 3, 9]
 
 
 def test_a_new_axis_in_an_index_has_one_element():
@@ -120,7 +83,7 @@ def test_a_new_axis_in_an_index_has_one_element():
 
 def test_a_function_without_anything_to_rewrite_is_left_alone():
     function = ast.parse("def f(x):\n    return x").body[0]
-    assert plain(function).node is function
+    assert plain(function) is function
 
 
 def test_what_is_none_before_a_loop_is_asked_for_in_every_turn():
@@ -148,24 +111,6 @@ def test_a_choice_that_one_turn_of_a_loop_decides_is_open_in_the_next():
 
 
 @pytest.mark.parametrize(
-    ("use", "code"),
-    [
-        ("for k in range(3):\n    if x is None or k < x:\n        x = k", "k < x"),
-        ("for k in range(3):\n    x = k\nif x is not None:\n    out[i] = x", "out[i] = x"),
-        ("k = 0\nwhile k < 3:\n    if x is not None:\n        out[i] += x\n    x = k\n    k += 1", "out[i] += x"),
-        ("for k in range(3):\n    for j in range(3):\n        x = j\nout[i] = max(x, 2)", "max(x, 2)"),
-        ("while True:\n    if x is not None:\n        break\n    x = i\nout[i] = x + 1", "x + 1"),
-    ],
-)
-def test_what_is_none_before_a_loop_is_no_number_in_it(use, code):
-    with pytest.raises(SmemvizError) as error:
-        result(f"i = cuda.grid(1)\nx = None\n{use}")
-    assert f"{code}, where x is None before the loop: Numba does not compile it for CUDA; write x = -1" in str(
-        error.value
-    )
-
-
-@pytest.mark.parametrize(
     ("use", "value"),
     [
         ("for k in range(3):\n    x = k\n    out[i] = x", 2),
@@ -177,3 +122,31 @@ def test_what_is_none_before_a_loop_is_no_number_in_it(use, code):
 )
 def test_what_is_surely_given_a_number_is_one(use, value):
     assert set(result(f"i = cuda.grid(1)\nx = None\n{use}")) == {value}
+
+
+def test_a_text_is_compared_and_has_a_length():
+    before = """
+        @cuda.jit(device=True)
+        def same(x, y):
+            return x == y
+
+    """
+    text = "mode = 'fast'\nif same(mode, 'fast') and mode != 'slow':\n    out[cuda.grid(1)] = len(mode)"
+    assert set(result(text, before=before)) == {4}
+
+
+def test_texts_that_differ_between_threads_are_not_executed():
+    with pytest.raises(SmemvizError, match="one name stands for different texts in different threads"):
+        result("mode = 'fast' if cuda.grid(1) > 3 else 'slow'\nout[cuda.grid(1)] = mode == 'fast'")
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["out.sum()", "np.mean(out)", "max(out)", "3 in out", "out.flat[2]", "np.fmax(out, 1, out)", "out.item()"],
+)
+def test_what_goes_over_an_array_by_itself_is_refused_on_every_engine(code):
+    kernel = kernel_of(f"@cuda.jit\ndef kernel(out):\n    out[0] = {code}\n")
+    with pytest.raises(SmemvizError) as error:
+        find_sites(kernel, [np.zeros(4)])
+    code = code.removesuffix("[2]")
+    assert f"{code} in a kernel is not followed; write a loop" in str(error.value)

@@ -153,48 +153,6 @@ def test_enumerate_and_zip_stop_with_the_shortest_and_take_a_start():
     assert result(text).tolist() == [10 + 22] * 2 + [10 + 22 + 36] * 30
 
 
-def test_the_elements_of_arrays_in_fortran_order_come_as_they_lie():
-    table, out = np.arange(6.0).reshape(2, 3), np.zeros(6)
-    text = "k = 0\nfor x in np.nditer(table.T):\n    out[k] = x.item()\n    k += 1"
-    body(text, table, out, parameters="table, out", block=1)
-    assert out.tolist() == [0, 1, 2, 3, 4, 5]
-
-
-def test_a_thread_goes_through_an_array_until_it_finds_a_number():
-    data, out = np.array([3.0, 1.0, 4.0, 1.0]), np.zeros(4)
-    text = "i = cuda.laneid\nout[i] = (i in data) + 10 * (i not in data)"
-    launch, _ = body(text, data, out, parameters="data, out", block=4)
-    assert out.tolist() == [10, 1, 10, 1]
-    site = next(k for k, site in enumerate(launch.sites) if site.source == "i in data")
-    served = [np.flatnonzero(row).tolist() for row in rows(launch, site) >= 0]
-    assert served == [[0, 1, 2, 3], [0, 1, 2], [0, 2], [0, 2]]  # thread 3 finds 3 first, thread 1 finds 1
-
-
-def test_a_sorted_array_is_searched_by_halves():
-    data, out = np.array([1.0, 2.0, 2.0, 5.0]), np.zeros(8)
-    text = "i = cuda.laneid\nout[i] = np.searchsorted(data, i) * 10 + np.searchsorted(data, i, side='right')"
-    launch, _ = body(text, data, out, parameters="data, out", block=8)
-    assert out.tolist() == [0, 1, 13, 33, 33, 34, 44, 44]
-    assert [len(rows(launch, site)) for site in (0, 1)] == [3, 3]
-
-
-def test_bins_may_fall_and_include_their_right_edge():
-    bins, out = np.array([5.0, 2.0, 1.0]), np.zeros(8)
-    text = "i = cuda.laneid\nout[i] = np.digitize(i, bins) * 10 + np.digitize(i, bins, right=True)"
-    body(text, bins, out, parameters="bins, out", block=8)
-    assert out.tolist() == (10 * np.digitize(range(8), bins) + np.digitize(range(8), bins, right=True)).tolist()
-
-
-def test_sums_and_ranges_have_the_types_that_are_named():
-    text = """
-        i = cuda.laneid
-        out[i] = np.sum(data, dtype=np.int32) * 1000 + data.sum(dtype=np.float64) * 10 + sum(range(i), 2)
-    """
-    data, out = np.array([1.5, 1.5, 0.5]), np.zeros(5)  # as integers 1 + 1.5 is 2, and 2.5 is 2
-    body(text, data, out, parameters="data, out", block=5)
-    assert out.tolist() == [2037, 2037, 2038, 2040, 2043]
-
-
 def test_a_part_of_an_array_is_assigned_element_by_element():
     out = np.zeros(8)
     text = "if cuda.laneid == 0:\n    out.fill(4)\n    out[2:5] = 0.0, 1.0, 2.0\n    out[5:] = 9"
@@ -209,15 +167,6 @@ def test_a_part_of_an_array_is_assigned_element_by_element():
 def test_a_part_that_an_array_is_assigned_to_is_refused(array):
     with pytest.raises(UnsupportedError, match=r"assignment of an array to out\[1:\]: Numba does not compile it"):
         result(f"out[1:] = {array}")
-
-
-def test_a_numpy_function_goes_over_whole_arrays():
-    out = np.zeros(4)
-    launch, _ = body("if cuda.laneid == 0:\n    np.fmax(a, 1.5, out)", np.arange(4.0), out, parameters="a, out")
-    assert out.tolist() == [1.5, 1.5, 2, 3]
-    assert [(s.source, s.op, len(rows(launch, i))) for i, s in enumerate(launch.sites)] == [
-        ("a", "load", 4), ("out", "store", 4)
-    ]  # fmt: skip
 
 
 # -- blocks that wait for each other
@@ -317,11 +266,6 @@ def test_a_nan_that_is_stored_stays_and_one_that_is_given_changes_nothing(call, 
     text = f"{store}cuda.atomic.{call}(held, cuda.laneid % 2, math.nan if cuda.laneid > 3 else 1.0 + cuda.laneid // 3)"
     body(text, held, parameters="held")
     np.testing.assert_equal(held, wanted)
-
-
-def test_vector_types_are_made_of_numbers_and_shorter_vectors():
-    text = "v = cuda.float32x4(cuda.float2(1.25, 2), cuda.laneid, 4)\nout[cuda.laneid] = v.x + v.y * v.z + v.w"
-    assert result(text, "float64").tolist() == (5.25 + 2.0 * LANES).tolist()
 
 
 def test_kernels_take_named_tuples():

@@ -26,7 +26,7 @@ from smemviz.engines.lockstep.host.devices import Context, Device, Devices, Even
 from smemviz.engines.lockstep.memory.arguments import In, InOut, Out
 from smemviz.engines.lockstep.memory.device_array import AddressSpace, DeviceArray, device_array, to_device
 from smemviz.engines.lockstep.name_hints import neighbour
-from smemviz.engines.lockstep.python.functions import intrinsics, names
+from smemviz.engines.lockstep.python.functions import names
 from smemviz.engines.process import replaced
 from smemviz.errors import KernelFileError, NoAttributeError, UnsupportedError
 from smemviz.frontends.numba.python_functions import python_function
@@ -316,5 +316,4 @@ def device_names() -> dict[str, str]:
     """Return the names that mean something in kernels, each with the one it is an alias of, or itself."""
     known = (name for table in (names.VALUES, names.CALLS) for name in table)
     roots = {name.split(".")[1] for name in known if name.startswith("cuda.")}
-    aliases = {name: name for name in roots | {"shared", "local", "const", "atomic"}}
-    return aliases | {other: first for first, *others in intrinsics.NAMES for other in others}
+    return {name: name for name in roots | {"shared", "local", "const", "atomic"}}

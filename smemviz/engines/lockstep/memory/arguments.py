@@ -96,8 +96,6 @@ class Arguments:
             return argument
         if isinstance(argument, enum.Enum):
             return self.value(name, argument.value)
-        if isinstance(argument, np.datetime64 | np.timedelta64) and is_known(argument.dtype):
-            return argument
         if isinstance(argument, np.generic) and argument.dtype.kind in "biufc":
             return argument.item() if argument.dtype in (np.int64, np.bool_) else argument
         if isinstance(argument, bool | int | float | complex):

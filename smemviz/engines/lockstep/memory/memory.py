@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.values.masks import Mask, Texts
+from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import Dtype, Value
 from smemviz.frontends.numba.sites.fields import numbers_of
 from smemviz.messages import english
@@ -91,24 +91,6 @@ class SharedMemory(Memory):
         if start is None:
             start = self._start[dtype.itemsize] = self._block * (self._pitch // dtype.itemsize)
         return start + element
-
-
-class BytesMemory(Memory):
-    """The bytes that a program writes out, one text after the other, so that one name may stand for several."""
-
-    def __init__(self) -> None:
-        super().__init__("constant", np.zeros(0, np.uint8), 0)
-        self._places: dict[bytes, int] = {}
-
-    def has(self, text: bytes) -> bool:
-        return text in self._places
-
-    def place_of(self, text: bytes) -> int:
-        if text not in self._places:
-            self._places[text] = len(self.data)
-            self.data = np.concatenate([self.data, np.frombuffer(text, np.uint8)])
-            self._typed.clear()
-        return self._places[text]
 
 
 class LocalMemory(Memory):
@@ -281,37 +263,6 @@ class View:
             memory = LocalPieces(memory, old)
         strides, offset = c_strides(shape), offset // new
         return View(self.name, memory, dtype, shape, strides, offset, self.valid)
-
-
-@dataclass(frozen=True, slots=True)
-class Bytes(View):
-    """Bytes that a program writes out, or a part of them: they have a length and items, and are compared."""
-
-    def text(self) -> bytes | Texts:
-        """Return them, each thread's own where they differ."""
-        data, (size,), (step,) = self.memory.data, self.shape, self.strides
-        each = np.frompyfunc(lambda size, first: bytes(data[first + step * np.arange(size)]), 2, 1)(size, self.offset)
-        return Texts(each) if isinstance(each, np.ndarray) else each
-
-
-@dataclass(frozen=True)
-class Flat:
-    """``array.flat``: the elements of an array in C order, whatever their order in memory."""
-
-    of: View
-
-    @property
-    def size(self) -> Any:
-        return np.prod(np.array([*self.of.shape, 1], object)) if self.of.shape else 1
-
-    def indices(self, number: Any) -> tuple[Any, ...]:
-        """Return the index of an element by its number; of no element where there is none of that number."""
-        number = np.where(number < 0, self.size, number)[()]  # as Numba has it: nothing counts from the end
-        numbers = []
-        for size in reversed(self.of.shape[1:]):
-            numbers.append(number % np.maximum(size, 1))
-            number = number // np.maximum(size, 1)
-        return (number, *reversed(numbers)) if self.of.shape else ()
 
 
 def _widths(dtype: Dtype) -> set[int]:

@@ -21,7 +21,7 @@ def is_known(dtype: Dtype) -> bool:
         return is_known(dtype.base)
     if dtype.fields is not None:
         return all(is_known(part[0]) for part in dtype.fields.values())
-    return dtype.kind in "biufc" or (dtype.kind in "mM" and np.datetime_data(dtype)[0] != "generic")
+    return dtype.kind in "biufc"
 
 
 def _inside(dtype: Dtype, first: int, size: int) -> Dtype:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.memory.memory import Index, View
 from smemviz.engines.lockstep.python.frame import Frame
-from smemviz.engines.lockstep.values import operators
 from smemviz.engines.lockstep.values.masks import Lanes, Mask
 from smemviz.engines.lockstep.values.typing import INT64, Dtype, Value, cast, dtype_of
 from smemviz.messages import english
@@ -49,10 +48,6 @@ def write(frame: Frame, node: ast.expr, view: View, element: Index, reached: Mas
             dtype=view.dtype,
         )
         raise frame.wrong(node, what)
-    own = dtype_of(value)
-    if own != view.dtype and (own.kind in operators.KINDS or view.dtype.kind in operators.KINDS):
-        what = english("{old} in an array of {new} ({code})", old=own, new=view.dtype, code=ast.unparse(node))
-        raise frame.none_of_numba(node, what)
     if not reached.count:
         return
     value = cast(value, view.dtype)

@@ -3,38 +3,29 @@
 from __future__ import annotations
 
 import ast
-from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from smemviz.engines.lockstep.machine import Grid, Machine
-from smemviz.engines.lockstep.memory.memory import Bytes, Flat, Memory, View, c_strides
+from smemviz.engines.lockstep.memory.memory import Memory, View, c_strides
 from smemviz.engines.lockstep.memory.records import field_view, is_known
 from smemviz.engines.lockstep.name_hints import neighbour
 from smemviz.engines.lockstep.python import access
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions import intrinsics, types
 from smemviz.engines.lockstep.python.merging import kind_of
-from smemviz.engines.lockstep.values.masks import Texts, of_texts
 from smemviz.engines.lockstep.values.operators import binary
-from smemviz.engines.lockstep.values.ranges import Range, slice_ends
-from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype, Value, cast, dtype_of
+from smemviz.engines.lockstep.values.typing import FLOAT32, FLOAT64, Dtype, Value, dtype_of
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.python_functions import as_dtype
 from smemviz.frontends.numba.sites.site_arrays import OF_ARRAYS
 from smemviz.frontends.numba.syntax import evaluate
 from smemviz.messages import english
 
-_ENDS = ("start", "stop", "step")
-# Of text: what Numba compiles of its methods.
-_OF_TEXT = ("find", "index", "rfind", "isalpha", "isdigit", "islower", "isspace", "isupper")
-
 
 def attribute(frame: Frame, node: ast.Attribute, base: Value) -> Value:
     """Return an attribute of an array or a number."""
-    if isinstance(base, Bytes):
-        raise frame.none_of_numba(node, f".{node.attr} ({ast.unparse(node)})", "len(...)")
     if isinstance(base, View) and (base.ndim or base.dtype.fields is None):  # a record alone has its fields only
         match node.attr:
             case "shape":
@@ -53,10 +44,6 @@ def attribute(frame: Frame, node: ast.Attribute, base: Value) -> Value:
                 return base.dtype
             case "T":
                 return base.transpose()
-            case "flat":
-                return Flat(base)
-    if isinstance(base, np.dtype) and node.attr == "kind":
-        return base.kind
     if isinstance(base, View):
         if node.attr == "real" and base.dtype.kind in "biuf":
             return base
@@ -67,13 +54,11 @@ def attribute(frame: Frame, node: ast.Attribute, base: Value) -> Value:
         return field(frame, node, base, node.attr)
     if isinstance(base, tuple) and node.attr in getattr(type(base), "_fields", ()):
         return base[type(base)._fields.index(node.attr)]  # type: ignore[attr-defined]
-    if isinstance(base, Range | slice) and node.attr in _ENDS:
-        return (base.ends if isinstance(base, Range) else slice_ends(base))[_ENDS.index(node.attr)]
     if isinstance(base, np.iinfo | np.finfo) and (limit := types.limit(base, node.attr)) is not None:
         return limit
     if node.attr in ("real", "imag") and not types.is_no_number(base):
         return _part(base, node.attr)
-    raise frame.none_of_numba(node, f".{node.attr} ({ast.unparse(node)})")
+    raise frame.left_out(node, f".{node.attr} ({ast.unparse(node)})")
 
 
 def _no_attribute(frame: Frame, node: ast.Attribute) -> UnsupportedError:
@@ -134,16 +119,12 @@ def method(frame: Frame, node: ast.Call, base: Value) -> Value:
                 case "reshape":
                     sizes = tuple(size for a in node.args for size in _flat(frame.value(a)))
                     return base.reshape(_fixed(frame, node, sizes))
-                case "item" if not node.args:
-                    return _only_element(frame, node, base)
                 case "transpose" if not node.args:
                     return base.transpose()
                 case "view" if len(node.args) == 1:
                     return base.view(dtype_argument(frame, node.args[0]))
         except ValueError as error:
             raise frame.wrong(node, str(error)) from None
-    elif isinstance(base, np.dtype) and name == "type" and len(node.args) == 1:
-        return cast(frame.value(node.args[0]), base)
     elif name == "view" and len(node.args) == 1 and not node.keywords and not types.is_no_number(base):
         dtype = dtype_argument(frame, node.args[0])
         if isinstance(node.args[0], ast.Constant):
@@ -154,46 +135,12 @@ def method(frame: Frame, node: ast.Call, base: Value) -> Value:
             return np.conjugate(base)
         if name == "bit_count":
             return intrinsics.popc(base)
-        if name == "item":
-            return base
-    elif isinstance(base, str | Texts) and name in _OF_TEXT:
-        arguments = [frame.value(argument) for argument in node.args]
-        if not node.keywords and all(isinstance(argument, str | Texts) for argument in arguments):
-            return of_texts(getattr(str, name), base, *arguments)
-    elif isinstance(base, slice) and name == "indices" and len(node.args) == 1:
-        size = frame.value(node.args[0])
-        if all(isinstance(number, int) for number in (*slice_ends(base), size)):
-            return base.indices(size)
-        raise frame.refuse(node, ast.unparse(node))
-    elif isinstance(base, tuple) and name == "index" and len(node.args) == 1 and not _differ(base):
-        return _place(frame, node, base, frame.value(node.args[0]))
     what = f".{name}(...) ({ast.unparse(node)})"
     if isinstance(base, View) and name in OF_ARRAYS:
         raise frame.wrong(node, english("{code} is not a function; leave out ()", code=ast.unparse(node.func)))
     if isinstance(base, View):
         raise frame.unknown(node, what, f"array.{name}", ())
-    raise frame.none_of_numba(node, what)
-
-
-def _place(frame: Frame, node: ast.Call, items: tuple[Value, ...], value: Value) -> Value:
-    """Return at which place of a tuple a number is first."""
-    equal = [np.broadcast_to(binary(ast.Eq, item, value), frame.mask.lanes.shape) for item in items]
-    if not np.logical_or.reduce(equal)[frame.mask.lanes].all():
-        what = english(
-            "{code}: the tuple has no such item in some threads, which end there; ask 'in' first",
-            code=ast.unparse(node),
-        )
-        raise frame.wrong(node, what)
-    return np.argmax(equal, axis=0)
-
-
-def _only_element(frame: Frame, node: ast.Call, array: View) -> Value:
-    """Return the one element of an array."""
-    if any(not isinstance(size, int) or size != 1 for size in array.shape) or array.dtype.fields is not None:
-        raise frame.wrong(
-            node, english("{code}: the array has more than one element; write its index", code=ast.unparse(node))
-        )
-    return access.load(frame, node, array, (0,) * array.ndim)
+    raise frame.left_out(node, what)
 
 
 def _flat(value: Value) -> tuple[Value, ...]:
@@ -245,13 +192,6 @@ def constant_view(machine: Machine, name: str, array: np.ndarray[Any, Any] | np.
         view = View(name, memory, flat.dtype, array.shape, c_strides(array.shape), 0)
         cached = machine.constants[id(array)] = (array, view)
     return cached[1]
-
-
-def bytes_view(machine: Machine, text: bytes) -> Bytes:
-    """Return bytes as the array that they are in a kernel."""
-    if not machine.texts.has(text):
-        machine.reserve(len(text))
-    return Bytes(repr(text), machine.texts, np.dtype(np.uint8), (len(text),), (1,), machine.texts.place_of(text))
 
 
 def item(frame: Frame, node: ast.Subscript, base: tuple[Value, ...], parts: tuple[Value, ...]) -> Value:
@@ -310,8 +250,6 @@ def _pick(frame: Frame, node: ast.Subscript, base: tuple[Value, ...], index: np.
     if base and all(isinstance(index, tuple) and len(index) == len(base[0]) for index in base):
         return tuple(_pick(frame, node, part, index) for part in zip(*base, strict=True))
     place = np.clip(np.where(index < 0, index + len(base), index), 0, len(base) - 1)
-    if base and all(isinstance(part, str | Texts | Bytes) for part in base):
-        return reduce(lambda text, k: frame.merged(node, place == k, base[k], text), range(1, len(base)), base[0])
-    if any(isinstance(part, tuple | View) or part is None for part in base) or not base:
+    if any(isinstance(part, tuple | View | str) or part is None for part in base) or not base:
         raise frame.refuse(node, english("{code}: an index that differs between threads", code=ast.unparse(node)))
     return np.choose(place, [np.broadcast_to(np.asarray(part), index.shape) for part in base])

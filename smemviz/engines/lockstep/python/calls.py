@@ -10,19 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.launch_shape import is_library
 from smemviz.engines.lockstep.memory.memory import View
-from smemviz.engines.lockstep.python import arrays, iterables, statements, thread_expressions
+from smemviz.engines.lockstep.python import arrays, thread_expressions
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.functions import builtin_functions, names, rules, types
 from smemviz.engines.lockstep.python.loops import is_lock
 from smemviz.engines.lockstep.signatures import signatures_of
-from smemviz.engines.lockstep.values.operators import truth
-from smemviz.engines.lockstep.values.typing import INT32, INT64, Value, cast, dtype_of
-from smemviz.errors import UnsupportedError
+from smemviz.engines.lockstep.values.typing import INT32, Value, cast
 from smemviz.frontends.numba.python_functions import as_dtype
 from smemviz.frontends.numba.sites import SiteTree
-from smemviz.frontends.numba.sites.elements import as_item
 from smemviz.messages import english
 from smemviz.recordings.vocabulary import DTYPES
 
@@ -35,12 +31,7 @@ def _call(frame: Frame, node: ast.Call) -> Value:
         callee = frame.callee(inner)
         callee.is_lock = node is frame.statement_call and is_lock(inner.function.node)
         callee.tries = frame.tries and callee.is_lock
-        try:
-            returned = signatures.call(arguments, callee.run)
-        except UnsupportedError as error:
-            if not is_library(error.file) or is_library(frame.function.file):
-                raise
-            raise frame.wrong(node, f"{short(node)}: {error.what}") from None  # in what stands for NumPy's function
+        returned = signatures.call(arguments, callee.run)
         frame.waiting = callee.left_behind
         return returned
     declaration = frame.tree.declarations.get(node)
@@ -66,7 +57,7 @@ def _in_order(frame: Frame, node: ast.Call, name: str) -> list[Value]:
     keywords = {keyword.arg: keyword.value for keyword in node.keywords}
     wanted = names.PARAMETERS.get(name, ())[len(arguments) :][: len(keywords)]
     if set(keywords) != set(wanted):
-        raise frame.none_of_numba(node, english("{function} with a keyword argument", function=name))
+        raise frame.left_out(node, english("{function} with a keyword argument", function=name))
     return arguments + [frame.value(keywords[parameter]) for parameter in wanted]
 
 
@@ -76,13 +67,7 @@ def _limits(kind: Any) -> Callable[[Frame, ast.Call], Value]:
     def run(frame: Frame, node: ast.Call) -> Value:
         if len(node.args) != 1 or node.keywords:
             raise frame.wrong(node, english("{code}: it takes a type", code=short(node)))
-        argument = node.args[0]
-        if (
-            isinstance(argument, ast.Name) and argument.id in frame.names.locals
-        ):  # a number or an array, of whose type they are
-            value = frame.value(argument)
-            return types.limits(frame, node, kind, value.dtype if isinstance(value, View) else dtype_of(value))
-        return types.limits(frame, node, kind, arrays.dtype_argument(frame, argument))
+        return types.limits(frame, node, kind, arrays.dtype_argument(frame, node.args[0]))
 
     return run
 
@@ -110,6 +95,8 @@ def _conversion_to(frame: Frame, node: ast.Call, target: Any) -> rules.Rule:
         and node.func.id not in frame.names.locals
     ):
         raise thread_expressions.unknown_name(frame, node.func)
+    if isinstance(node.func, ast.Call):
+        raise frame.left_out(node, f"{short(node.func)}(...)")
     if isinstance(target, FunctionType) and not name and target.__module__.startswith("numba."):
         write = english("literal_unroll(...), imported from numba.cuda") if target.__name__ == "literal_unroll" else ""
         raise frame.none_of_numba(node, f"{short(node.func)}(...)", write)
@@ -117,8 +104,6 @@ def _conversion_to(frame: Frame, node: ast.Call, target: Any) -> rules.Rule:
         what = english("{code} is a plain function; put @cuda.jit(device=True) before it", code=short(node.func))
         raise frame.wrong(node, what)
     dtype = None if isinstance(target, str) else as_dtype(target)
-    if isinstance(node.func, ast.Call) and frame.canonical(node.func.func) == "builtins.type" and node.func.args:
-        dtype = dtype_of(frame.value(node.func.args[0]))
     if dtype is None or dtype.kind not in "biufc" or len(node.args) != 1 or node.keywords:
         module = str(getattr(target, "__module__", ""))
         foreign = module.startswith(("numba.misc.special", "numba.typed")) or not module.startswith("numba")
@@ -127,8 +112,6 @@ def _conversion_to(frame: Frame, node: ast.Call, target: Any) -> rules.Rule:
             raise frame.none_of_numba(node, f"{short(node.func)}(...)", write)
         known = (*names.CALLS, *names.ARRAYS, *(f"numpy.{name}" for name in DTYPES))
         raise frame.unknown(node, f"{short(node.func)}(...)", name, known)
-    if isinstance(node.args[0], ast.Attribute) and (target in (int, float) or dtype.kind == "f"):
-        thread_expressions.refuse_member(frame, node.args[0], f"{short(node.func)}")
     return builtin_functions.conversion(target, dtype)
 
 
@@ -164,10 +147,7 @@ def _arguments(frame: Frame, node: ast.Call, tree: SiteTree) -> dict[str, Value]
     first_default = len(wanted) - len(parameters.defaults)
     for name, default in zip(wanted[first_default:], parameters.defaults, strict=True):
         if name not in bound:
-            if isinstance(default, ast.Name) and default.id in bound:  # computed where an inner function is defined
-                bound[name] = bound[default.id]
-            else:
-                bound[name] = frame.callee(tree).value(default)
+            bound[name] = frame.callee(tree).value(default)
     if (len(values) > len(wanted) and not parameters.vararg) or set(bound) != set(wanted):
         what = english(
             "{function} takes ({names}); the call does not fit",
@@ -209,64 +189,17 @@ def _dtype(frame: Frame, node: ast.Call) -> Value:
     return dtype
 
 
-def _of_number(function: Callable[[Value], Value]) -> Callable[[Frame, ast.Call], Value]:
-    """Return the rule of a function of NumPy that of all but arrays takes a number alone."""
-
-    def run(frame: Frame, node: ast.Call) -> Value:
-        if len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
-            value = frame.value(node.args[0])
-            if not types.is_no_number(value):
-                return function(value)
-        return _conversion(frame, node)
-
-    return run
-
-
-def _of_anything(function: Callable[[Value], Value]) -> Callable[[Frame, ast.Call], Value]:
-    """Return the rule of a function of one value of any kind."""
-
-    def run(frame: Frame, node: ast.Call) -> Value:
-        if len(node.args) != 1 or node.keywords:
-            return _conversion(frame, node)
-        return function(frame.value(node.args[0]))
-
-    return run
-
-
 def _as_array(frame: Frame, node: ast.Call) -> Value:
     """Return an array as it is."""
     array = frame.value(node.args[0]) if len(node.args) == 1 and not node.keywords else None
     return array if isinstance(array, View) else _conversion(frame, node)
 
 
-def _load_item(frame: Frame, node: ast.Call) -> Value:
-    """Return what ``operator.getitem`` gives."""
-    return frame.value(as_item(node)) if len(node.args) == 2 and not node.keywords else _conversion(frame, node)
-
-
-def _store_item(frame: Frame, node: ast.Call) -> Value:
-    """Store what ``operator.setitem`` is given."""
-    if len(node.args) != 3 or node.keywords:
-        return _conversion(frame, node)
-    statements.bind(frame, as_item(node), frame.value(node.args[2]), node.args[2])
-    return None
-
-
 _OF_NODES: dict[str, Callable[[Frame, ast.Call], Value]] = {  # what takes more than values
     "cuda.local.array": arrays.local_array,
-    "builtins.isinstance": types.is_instance,
-    **dict.fromkeys(iterables.ITERATORS, iterables.iterator),
-    "operator.getitem": _load_item,
-    "operator.setitem": _store_item,
-    "numpy.all": _of_number(truth),
-    "numpy.any": _of_number(truth),
     "numpy.asarray": _as_array,
-    "numpy.count_nonzero": _of_number(lambda x: cast(truth(x), INT64)),
     "numpy.dtype": _dtype,
     "numpy.finfo": _limits(np.finfo),
     "numpy.iinfo": _limits(np.iinfo),
-    "numpy.iscomplexobj": _of_anything(types.is_complex),
-    "numpy.isrealobj": _of_anything(lambda x: not types.is_complex(x)),
-    "numpy.isscalar": _of_anything(lambda x: isinstance(x, str) or not types.is_no_number(x)),
 }
 EXPRESSIONS: dict[type[ast.AST], Callable[[Frame, Any], Value]] = {ast.Call: _call}

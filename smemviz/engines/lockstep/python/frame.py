@@ -16,7 +16,7 @@ from smemviz.engines.lockstep.memory.memory import LocalMemory, View
 from smemviz.engines.lockstep.name_hints import instead, is_none_of_numba, neighbour
 from smemviz.engines.lockstep.python.merging import Apart, CannotMergeError, TwoKindsError, merge, merge_name
 from smemviz.engines.lockstep.values.masks import Mask, NothingHereError, Optional
-from smemviz.engines.lockstep.values.typing import NotAScalarError, Value, Vector
+from smemviz.engines.lockstep.values.typing import NotAScalarError, Value
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.assigned import doubtful_in
 from smemviz.frontends.numba.sites import SiteTree
@@ -248,10 +248,9 @@ class Frame:
             return self.wrong(node, what)
         return self.wrong(node, english("{what}: Numba does not compile it for CUDA; compute it otherwise", what=what))
 
-    def refuse_vector(self, node: ast.AST, *values: Value) -> None:
-        """Refuse one of CUDA's vector types where Numba has no use for it."""
-        if any(isinstance(value, Vector) for value in values):
-            raise self.none_of_numba(node, english("{code} with a vector type", code=short(node)), ".x, .y, .z, .w")
+    def left_out(self, node: ast.AST, what: str) -> UnsupportedError:
+        """Return the error for what this engine has no rule for, whether or not Numba compiles it."""
+        return self.wrong(node, english("{what} is not executed in lockstep; compute it otherwise", what=what))
 
     def unknown(self, node: ast.AST, what: str, name: str, known: Iterable[str]) -> UnsupportedError:
         """Return the error for ``what``, whose ``name`` is none of those known: it may be misspelt."""

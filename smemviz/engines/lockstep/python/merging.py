@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.memory.memory import View
-from smemviz.engines.lockstep.values.masks import Lanes, Optional, Texts, merged_texts
+from smemviz.engines.lockstep.values.masks import Lanes, Optional
 from smemviz.engines.lockstep.values.ranges import Range, slice_ends
 from smemviz.engines.lockstep.values.typing import NotAScalarError, Value, cast, dtype_of, unify
 from smemviz.messages import english
@@ -25,8 +25,6 @@ def kind_of(value: Value) -> Kind:
         return (type(value), *map(kind_of, value))
     if isinstance(value, View):
         return ("array", value.dtype, value.ndim)
-    if isinstance(value, Texts):
-        return str
     if isinstance(value, Optional):
         return ("optional", kind_of(value.value))
     try:
@@ -132,8 +130,10 @@ def merge(lanes: Lanes, new: Value, old: Value) -> Value:
         return Range(*(merge(lanes, a, b) for a, b in zip(new.ends, old.ends, strict=True)))
     if isinstance(new, slice) and isinstance(old, slice):
         return slice(*(merge(lanes, a, b) for a, b in zip(slice_ends(new), slice_ends(old), strict=True)))
-    if isinstance(new, str | Texts) and isinstance(old, str | Texts):
-        return merged_texts(lanes, new, old)
+    if isinstance(new, str) and isinstance(old, str):
+        if new != old:
+            raise CannotMergeError(english("one name stands for different texts in different threads"))
+        return new
     if _may_be_none(new, old) or _may_be_none(old, new):
         return _merge_optional(lanes, new, old)
     if _is_no_number(new) or _is_no_number(old):
@@ -155,7 +155,7 @@ def merge(lanes: Lanes, new: Value, old: Value) -> Value:
 
 
 def _is_no_number(value: Value) -> bool:
-    return value is None or isinstance(value, tuple | View | str | Texts | Range | slice)
+    return value is None or isinstance(value, tuple | View | str | Range | slice)
 
 
 def _may_be_none(value: Value, other: Value) -> bool:

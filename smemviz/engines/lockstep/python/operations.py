@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.lockstep.memory.memory import Bytes, View
-from smemviz.engines.lockstep.python import access
+from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.frame import Frame, short
 from smemviz.engines.lockstep.python.merging import kind_of
-from smemviz.engines.lockstep.values.masks import Optional, Texts, of_texts
-from smemviz.engines.lockstep.values.operators import KINDS, NoRuleError, binary, truth, unary
-from smemviz.engines.lockstep.values.ranges import Range
+from smemviz.engines.lockstep.values.masks import Optional
+from smemviz.engines.lockstep.values.operators import NoRuleError, binary, truth, unary
 from smemviz.engines.lockstep.values.typing import INT64_MAX, NotAScalarError, Value, dtype_of
 from smemviz.frontends.numba.syntax import evaluate
 from smemviz.messages import english
@@ -55,7 +53,6 @@ def apply(frame: Frame, node: ast.AST, op: type[ast.AST], left: Value, right: Va
     try:
         return binary(op, left, right)
     except NotAScalarError as error:
-        frame.refuse_vector(node, left, right)
         if op is ast.Add and isinstance(left, tuple) and isinstance(right, tuple):
             return bounded(frame, node, left + right)
         if op is ast.Mult and isinstance(left, tuple) and type(right) is int:
@@ -103,7 +100,6 @@ def _compare(frame: Frame, node: ast.Compare) -> Value:
 
 def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: Value) -> Value:
     """Compare two values, which may be tuples."""
-    frame.refuse_vector(node, left, right)
     if (left is None or right is None) and isinstance(op, ast.Is | ast.IsNot):
         return _is_nothing(right if left is None else left) == isinstance(op, ast.Is)
     if (left is None or right is None) and isinstance(op, ast.Eq | ast.NotEq):
@@ -126,21 +122,9 @@ def comparison(frame: Frame, node: ast.expr, op: ast.cmpop, left: Value, right: 
             absent = both(absent, comparison(frame, node, ast.NotEq(), left, item))
         return absent if isinstance(op, ast.NotIn) else unary(ast.Not, absent)
     if isinstance(op, ast.In | ast.NotIn):
-        if isinstance(right, Range):
-            holds = right.has(left)
-        elif isinstance(left, str | Texts) and isinstance(right, str | Texts):
-            holds = of_texts(str.__contains__, right, left)
-        elif isinstance(right, View) and not isinstance(right, Bytes) and right.ndim and right.dtype.fields is None:
-            holds = left is not None and not isinstance(left, str) and _is_element(frame, node, left, right)
-        else:
-            raise frame.none_of_numba(node, f"'in' ({short(node)})")
-        return holds if isinstance(op, ast.In) else unary(ast.Not, holds)
-    if isinstance(left, Bytes) and isinstance(right, Bytes):
-        return of_texts(COMPARE[type(op)], left.text(), right.text())
-    if isinstance(left, str | Texts) and isinstance(right, str | Texts) and type(op) in COMPARE:
-        return of_texts(COMPARE[type(op)], left, right)
-    if {type(left), type(right)} in ({Bytes, str}, {Bytes, Texts}) and isinstance(op, ast.Eq | ast.NotEq):
-        return isinstance(op, ast.NotEq)
+        raise frame.left_out(node, f"'in' ({short(node)})")
+    if isinstance(left, str) and isinstance(right, str) and type(op) in COMPARE:
+        return COMPARE[type(op)](left, right)
     if isinstance(left, tuple) and isinstance(right, tuple) and not isinstance(op, ast.Eq | ast.NotEq):
         return _order(frame, node, op, left, right)
     if isinstance(left, tuple) and isinstance(right, tuple) and isinstance(op, ast.Eq | ast.NotEq):
@@ -156,27 +140,11 @@ def _is_same_array(left: View, right: View) -> bool:
     return same and (left.dtype, left.shape, left.strides) == (right.dtype, right.shape, right.strides)
 
 
-def _is_element(frame: Frame, node: ast.expr, value: Value, array: View) -> Value:
-    """Tell whether a number is an element of an array, through which each thread goes until it finds it."""
-    outer = frame.mask
-    found = np.zeros(len(outer.lanes), np.bool_)
-    for index in np.ndindex(*(int(np.max(size)) for size in array.shape)):
-        frame.machine.tick(frame.function.file, node.lineno)
-        inside = np.logical_and.reduce([k < size for k, size in zip(index, array.shape, strict=True)])
-        frame.mask = outer.narrow(~found & inside)
-        if frame.mask.count:
-            found |= frame.mask.lanes & apply(frame, node, ast.Eq, value, access.load(frame, node, array, index))
-    frame.mask = outer
-    return found
-
-
 def _same_type(frame: Frame, node: ast.expr, op: ast.cmpop, left: np.dtype[Any], right: np.dtype[Any] | str) -> bool:
     """Tell whether the types of two arrays are one; Numba has no other comparison of them."""
     if isinstance(right, str):
         what = english("{code}: Numba finds a type equal to no text; write another array's .dtype", code=short(node))
         raise frame.wrong(node, what)
-    if left.kind in KINDS or right.kind in KINDS:
-        raise frame.none_of_numba(node, short(node))
     if not isinstance(op, ast.Eq | ast.Is):
         raise frame.none_of_numba(node, short(node), english("not (... == ...)"))
     return left == right

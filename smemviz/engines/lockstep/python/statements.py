@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.memory.memory import Flat, Index, View
+from smemviz.engines.lockstep.memory.memory import Index, View
 from smemviz.engines.lockstep.memory.records import record_in
 from smemviz.engines.lockstep.python import access, arrays, operations, thread_expressions
 from smemviz.engines.lockstep.python.frame import Frame, short
-from smemviz.engines.lockstep.python.iterables import Iterating, indices_within, items_in
+from smemviz.engines.lockstep.python.iterables import indices_within, items_in
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.operators import truth
 from smemviz.engines.lockstep.values.ranges import Range
@@ -84,7 +84,6 @@ def bind(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> None
                 value = items_in(frame, source, value, len(target.elts))
             if isinstance(value, int | float | np.generic | np.ndarray):
                 raise frame.wrong(target, english("{code} is a number; it fills one name", code=ast.unparse(source)))
-            frame.refuse_vector(target, value)
             if not isinstance(value, tuple):
                 raise frame.none_of_numba(target, english("unpacking into {code}", code=ast.unparse(target)))
             if len(value) != len(target.elts):
@@ -95,8 +94,6 @@ def bind(frame: Frame, target: ast.expr, value: Value, source: ast.expr) -> None
                 bind(frame, part, item, origin)
         case ast.Subscript() | ast.Attribute():
             view, element, reached = _element(frame, target)
-            if isinstance(source, ast.Attribute) and view.dtype.kind in "fc":
-                thread_expressions.refuse_member(frame, source, str(view.dtype))
             if element is None and _field(target) is not None:
                 _copy_items(frame, target, view, value, source)
             elif element is None:
@@ -118,9 +115,6 @@ def _element(frame: Frame, target: ast.Subscript | ast.Attribute) -> tuple[View,
     else:
         assert isinstance(target, ast.Subscript)
         indices = thread_expressions.indices(frame, target.slice)
-        if isinstance(base, Flat) and len(indices) == 1 and not isinstance(indices[0], slice):
-            index = base.indices(access.as_index(frame, target, indices[0]))
-            return base.of, *access.locate(frame, target, base.of, index)
         if not isinstance(base, View):
             raise frame.none_of_numba(target, english("assignment to {code}", code=ast.unparse(target)))
         if len(indices) == base.ndim and access.are_numbers(indices):
@@ -168,8 +162,6 @@ def _way(frame: Frame, node: ast.If, way: str, mask: Mask) -> Mask:
 
 def _give(frame: Frame, node: ast.Return) -> Mask:
     value = None if node.value is None else frame.value(node.value)
-    if isinstance(value, Iterating):
-        raise frame.none_of_numba(node, short(node), english("a loop there"))
     frame.finish(node, value)
     if frame.is_kernel and value is not None:
         raise frame.wrong(node, english("a kernel returns nothing; store the result in an array"))

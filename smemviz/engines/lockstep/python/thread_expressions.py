@@ -12,7 +12,7 @@ import numpy as np
 
 from smemviz.engines.lockstep.memory.arguments import same_tuple
 from smemviz.engines.lockstep.memory.device_array import DeviceArray, kernel_view
-from smemviz.engines.lockstep.memory.memory import Flat, View
+from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.memory.records import is_known
 from smemviz.engines.lockstep.name_hints import neighbour
 from smemviz.engines.lockstep.python import access, arrays, operations
@@ -21,8 +21,7 @@ from smemviz.engines.lockstep.python.functions import names
 from smemviz.engines.lockstep.values.typing import BOOL, INT64_MAX, Value
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.python_functions import resolve
-from smemviz.frontends.numba.sites.members import by_name, is_member
-from smemviz.frontends.numba.syntax import evaluate, parameters, stored
+from smemviz.frontends.numba.syntax import parameters, stored
 from smemviz.messages import english
 
 _MAX_UINT64 = 2**64 - 1
@@ -38,9 +37,7 @@ def _constant(frame: Frame, node: ast.Constant) -> Value:
         return np.uint64(value)
     if value is None or isinstance(value, bool | int | float | complex | str) or value is Ellipsis:
         return value
-    if isinstance(value, bytes):
-        return arrays.bytes_view(frame.machine, value)
-    raise frame.refuse(node, english("the constant {code}", code=short(node)))
+    raise frame.left_out(node, english("the constant {code}", code=short(node)))
 
 
 def _name(frame: Frame, node: ast.Name) -> Value:
@@ -73,7 +70,7 @@ def _host_value(frame: Frame, node: ast.expr, value: object) -> Value:
         if type(value) is int and not -INT64_MAX - 1 <= value <= INT64_MAX:
             return _constant(frame, ast.copy_location(ast.Constant(value), node))
         return value
-    if isinstance(value, np.generic) and value.dtype.kind in "biufcmM":
+    if isinstance(value, np.generic) and value.dtype.kind in "biufc":
         return value.item() if value.dtype in (np.int64, BOOL) else value
     if isinstance(value, tuple):
         return same_tuple(value, (_host_value(frame, node, item) for item in value))
@@ -83,11 +80,9 @@ def _host_value(frame: Frame, node: ast.expr, value: object) -> Value:
         return kernel_view(ast.unparse(node), value)
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, bytes):
-        return arrays.bytes_view(frame.machine, value)
     if isinstance(value, np.ndarray | np.void) and is_known(value.dtype):
         return arrays.constant_view(frame.machine, ast.unparse(node), value)
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, np.ndarray | np.generic | bytes | enum.EnumMeta):
         raise frame.refuse(node, ast.unparse(node))
     if isinstance(value, slice):
         return slice(*(_host_value(frame, node, end) for end in (value.start, value.stop, value.step)))
@@ -111,16 +106,7 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
     value = frame.names.constant(node)
     if value is not None:
         return _host_value(frame, node, value)
-    if node.attr == "value" and is_member(frame.names, node.value, plain=False):
-        return frame.value(node.value)
     return arrays.attribute(frame, node, frame.value(node.value))
-
-
-def refuse_member(frame: Frame, node: ast.expr, target: str) -> None:
-    """Refuse a member of an enumeration where Numba converts none: to ``int`` or ``float``, or to a type of floats."""
-    if isinstance(frame.names.constant(node), enum.Enum):
-        what = english("{code}, a member of an enumeration, as {type}", code=short(node), type=target)
-        raise frame.none_of_numba(node, what, f"{short(node)}.value")
 
 
 def _host_object(frame: Frame, node: ast.expr) -> object:
@@ -183,25 +169,16 @@ def _has_a_name(value: ast.expr, own: Container[str]) -> bool:
 
 
 def _subscript(frame: Frame, node: ast.Subscript) -> Value:
-    is_member = isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str)
-    member = by_name(frame.names, node) if is_member else None
-    if member is not None:
-        return _host_value(frame, node, member)
     base = frame.value(node.value)
     if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
         return arrays.field(frame, node, base, node.slice.value)
     parts = indices(frame, node.slice)
     if isinstance(base, View):
         return access.pick(frame, node, base, parts)
-    if isinstance(base, Flat) and len(parts) == 1 and not isinstance(parts[0], slice):
-        return access.load(frame, node, base.of, base.indices(access.as_index(frame, node, parts[0])))
     if isinstance(base, tuple):
-        frame.refuse_vector(node, base)
         return arrays.item(frame, node, base, parts)
-    if isinstance(node.value, ast.Constant) and isinstance(base, str):
-        at = evaluate(node.slice, {})  # Python computes it before Numba sees it
-        if isinstance(at, int) and -len(base) <= at < len(base):
-            return base[at]
+    if isinstance(base, str):
+        raise frame.left_out(node, short(node))
     raise frame.none_of_numba(node, english("{code}: an index into something that is not an array", code=short(node)))
 
 

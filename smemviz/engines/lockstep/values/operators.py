@@ -6,14 +6,12 @@ Integer division by zero gives 0 and is no exception, as on the device (H200); i
 from __future__ import annotations
 
 import ast
-import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.engines.lockstep.values.masks import Texts, of_texts
 from smemviz.engines.lockstep.values.typing import (
     BOOL,
     FLOAT16,
@@ -24,7 +22,6 @@ from smemviz.engines.lockstep.values.typing import (
     INT64_MIN,
     UINT64,
     Dtype,
-    NotAScalarError,
     Value,
     arithmetic,
     cast,
@@ -36,46 +33,6 @@ from smemviz.engines.lockstep.values.typing import (
     wrap,
 )
 from smemviz.model.layout.formulas import BINARY, COMPARE
-
-KINDS = "mM"
-# What each operator takes: kinds of numbers, "m" and "M" of times, "n" of numbers.
-_TAKEN: dict[type[ast.AST], tuple[str, ...]] = {
-    ast.Add: ("mm", "Mm", "mM"),
-    ast.Sub: ("mm", "Mm", "MM"),
-    ast.Mult: ("mn", "nm"),
-    ast.Div: ("mn", "mm"),
-    ast.FloorDiv: ("mn",),
-}
-_FUNCTIONS: dict[type[ast.AST], Callable[[Any, Any], Any]] = dict(
-    [*BINARY.items(), *COMPARE.items(), (ast.Div, operator.truediv), (ast.FloorDiv, operator.floordiv)]
-)
-
-
-def rule(op: type[ast.AST], left: Dtype, right: Dtype) -> tuple[Dtype, Dtype, Callable[[Any, Any], Any]] | None:
-    """Return how an operator is applied to two types of which one is of times, None where it is not."""
-    kinds = "".join(dtype.kind if dtype.kind in KINDS else "n" for dtype in (left, right))
-    accepted = ("mm", "MM") if op in COMPARE else _TAKEN.get(op, ())
-    if kinds not in accepted:
-        return None
-    sides = [dtype if dtype.kind in KINDS else FLOAT64 if dtype.kind == "f" else INT64 for dtype in (left, right)]
-    if any(dtype.kind in "bc" for dtype in (left, right)):
-        return None
-    if FLOAT32 in (left, right):
-        return left, right, _in_single(_FUNCTIONS[op])
-    return sides[0], sides[1], _FUNCTIONS[op]
-
-
-def _in_single(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return what scales times by numbers in single precision, in which the integers are rounded first."""
-
-    def scaled(left: Any, right: Any) -> Any:
-        times = left if left.dtype.kind == "m" else right
-        numbers = [side.astype(np.int64).astype(FLOAT32) if side is times else side for side in (left, right)]
-        result = cast(function(*numbers), INT64)
-        return np.where(np.isnat(times), np.array("NaT", times.dtype), np.asarray(result).astype(times.dtype))[()]
-
-    return scaled
-
 
 # A rule is the types that both sides are brought to, and the function that then applies.
 Rule = tuple[Dtype, Dtype, Callable[[Any, Any], Any]]
@@ -183,11 +140,6 @@ def rule_of(op: type[ast.AST], left: Dtype, right: Dtype) -> Rule:
 
 
 def _find_rule(op: type[ast.AST], left: Dtype, right: Dtype) -> Rule:
-    if left.kind in KINDS or right.kind in KINDS:
-        of_times = rule(op, left, right)
-        if of_times is None:
-            raise NoRuleError(_describe(op, left, right))
-        return of_times
     if op in COMPARISONS:
         if left.kind == "c" or right.kind == "c":
             if op not in (ast.Eq, ast.NotEq):
@@ -333,10 +285,6 @@ def unary(op: type[ast.unaryop], value: Value) -> Value:
     """
     if op is ast.USub and type(value) in _FLOATS:
         return -value
-    if op is not ast.Not and dtype_of(value).kind in KINDS:
-        if dtype_of(value).kind == "M" or op is ast.Invert:
-            raise NoRuleError(f"{SYMBOLS[op]} on {dtype_of(value)}")
-        return -value if op is ast.USub else value
     if op is ast.Not:
         test = truth(value)
         return ~test if isinstance(test, np.ndarray) else not test
@@ -357,12 +305,8 @@ def unary(op: type[ast.unaryop], value: Value) -> Value:
 
 def truth(value: Value) -> Value:
     """Return a value as a condition: a Python bool, or an array of booleans."""
-    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in KINDS:
-        raise NotAScalarError(str(value.dtype))
     if isinstance(value, np.ndarray):
         return value if value.dtype == BOOL else value != 0
-    if isinstance(value, Texts):
-        return of_texts(bool, value)
     if value is not None and not isinstance(value, tuple | str):
         dtype_of(value)
     return bool(value)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from smemviz.engines.lockstep.values.operators import binary
-from smemviz.engines.lockstep.values.typing import INT64, INT64_MAX, INT64_MIN, Value, cast, dtype_of
+from smemviz.engines.lockstep.values.typing import INT64, INT64_MAX, INT64_MIN, Value
 
 
 @dataclass(frozen=True)
@@ -31,17 +29,6 @@ class Range:
         start, stop, step = (np.asarray(end, INT64) for end in self.ends)
         return np.maximum(-((start - stop) // step), 0)[()]
 
-    @property
-    def last(self) -> Value:
-        return binary(ast.Add, self.start, binary(ast.Mult, binary(ast.Sub, self.length, 1), self.step))
-
-    @property
-    def total(self) -> Value:
-        """The sum of its numbers, in 64 bits."""
-        odd = self.length % 2
-        pairs = binary(ast.Mult, (self.length - odd) // 2, self.length - 1 + odd)  # n * (n - 1) / 2
-        return binary(ast.Add, binary(ast.Mult, self.length, self.start), binary(ast.Mult, pairs, self.step))
-
     def numbers(self) -> Iterator[tuple[Value, Value]]:
         if all(type(end) is int for end in self.ends):
             for number in range(*self.ends):
@@ -51,15 +38,6 @@ class Range:
         while True:
             yield np.where(np.asarray(self.step) > 0, number < self.stop, number > self.stop), number
             number = number + self.step
-
-    def has(self, value: Value) -> Value:
-        """Tell whether a number is one of its numbers; a float is where it is whole."""
-        if dtype_of(value).kind == "f":
-            whole = binary(ast.Eq, binary(ast.Mod, value, 1), 0)
-            return np.logical_and(whole, self.has(cast(value, INT64)))[()]
-        value, (start, stop, step) = np.asarray(cast(value, INT64)), (np.asarray(end, INT64) for end in self.ends)
-        inside = np.where(step > 0, (value >= start) & (value < stop), (value <= start) & (value > stop))
-        return (inside & ((value - start) % step == 0))[()]
 
 
 def slice_ends(part: slice) -> tuple[Value, Value, Value]:

@@ -31,10 +31,7 @@ _COMPLEX: dict[Dtype, Dtype] = {FLOAT16: COMPLEX64, FLOAT32: COMPLEX64, FLOAT64:
 _NAMES = {
     "NoneType": english("nothing"),
     "View": english("an array"),
-    "Bytes": english("bytes"),
-    "Iterating": english("an iterator"),
     "str": english("text"),
-    "Texts": english("text"),
 }
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
@@ -43,12 +40,6 @@ _WRAP = 2**64
 
 class NotAScalarError(TypeError):
     """A tuple, an array or nothing where arithmetic needs a number; ``args[0]`` names it."""
-
-
-class Vector:
-    """What CUDA's vector types are beside tuples of numbers: of them Numba has ``.x`` and its like alone."""
-
-    __slots__ = ()
 
 
 def dtype_of(value: Value) -> Dtype:
@@ -160,8 +151,6 @@ def comparison(left: Dtype, right: Dtype) -> Dtype:
 @cache
 def unify(left: Dtype, right: Dtype) -> Dtype:
     """Return the type of a variable that is assigned both, of a conditional expression, of ``min`` and ``max``."""
-    if left != right and (left.kind in "mM" or right.kind in "mM"):
-        raise NotAScalarError(english("{left} beside {right}", left=left, right=right))
     return np.promote_types(left, right)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from functools import lru_cache
 
 from smemviz.frontends.numba.sites.fields import field_of, not_aligned
 from smemviz.frontends.numba.sites.table import ArrayRef, Ref, SliceRef, TupleRef, Visit, field_name
@@ -62,12 +61,6 @@ def indices(visit: Visit, node: ast.expr) -> int:
 
 def _is_new_axis(visit: Visit, node: ast.expr) -> bool:
     return (isinstance(node, ast.Constant) and node.value is None) or visit.names.canonical(node) == "numpy.newaxis"
-
-
-@lru_cache(maxsize=256)
-def as_item(node: ast.Call) -> ast.Subscript:
-    """Return the item that a call of ``operator.getitem`` or ``operator.setitem`` is about."""
-    return ast.copy_location(ast.Subscript(node.args[0], node.args[1]), node)
 
 
 def wrong_indices(visit: Visit, node: ast.expr, picked: int, base: ArrayRef) -> Exception:

@@ -60,9 +60,7 @@ def numbers_of(dtype: Dtype) -> tuple[tuple[Dtype, int], ...]:
 
 
 def dtype_name(dtype: Dtype) -> str:
-    """Return the name of a type that NumPy reads again: of a record, as many bytes as it has, of times the integer."""
-    if dtype.kind in "mM":
-        return "int64"
+    """Return the name of a type that NumPy reads again: of a record, as many bytes as it has."""
     return _name_of_number(dtype) if dtype.fields is None else f"V{dtype.itemsize}"
 
 

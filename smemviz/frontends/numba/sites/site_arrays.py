@@ -9,13 +9,11 @@ from dataclasses import replace
 import numpy as np
 
 from smemviz.errors import UnsupportedError
-from smemviz.frontends.numba.python_functions import Function, Inner
+from smemviz.frontends.numba.python_functions import Function
 from smemviz.frontends.numba.sites import elements
 from smemviz.frontends.numba.sites.constructs import refusal
 from smemviz.frontends.numba.sites.declare import declared_array, named_dtype
-from smemviz.frontends.numba.sites.iterated import ITERATORS, iterator, loop_over
-from smemviz.frontends.numba.sites.members import visited
-from smemviz.frontends.numba.sites.nothing import may_be_known
+from smemviz.frontends.numba.sites.iterated import ITERATORS
 from smemviz.frontends.numba.sites.table import (
     ArrayRef,
     Ref,
@@ -36,8 +34,13 @@ _MAX_CALL_DEPTH = 32
 _MAX_TUPLE_DEPTH = 8
 _REFUSED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.Yield, ast.Await)
 # What an array itself has; of an array of records, before the fields of its records.
-OF_ARRAYS = frozenset({"shape", "flat", "strides", "ndim", "size", "itemsize", "nbytes", "dtype", "T"})
-_ITEMS = {"operator.getitem": 2, "operator.setitem": 3}  # with how many arguments
+OF_ARRAYS = frozenset({"shape", "strides", "ndim", "size", "itemsize", "nbytes", "dtype", "T"})
+# What Numba compiles as loops over an array: their loads would be seen by nobody.
+_LOOPS = frozenset({"all", "any", "argmax", "argmin", "item", "mean", "prod", "std", "sum", "var"})
+_FUNCTIONS = {*_LOOPS, *("average", "count_nonzero", "digitize", "nanmean", "nanprod", "nanstd", "nansum", "nanvar")}
+_FUNCTIONS |= {"ndenumerate", "ndindex", "nditer", "searchsorted", "trace"}
+_GONE_OVER = frozenset({f"numpy.{name}" for name in _FUNCTIONS})
+_GONE_OVER_ARRAYS = frozenset({"builtins.max", "builtins.min", "builtins.sum", "operator.contains", "operator.getitem"})
 CACHE_HINTS = dict.fromkeys(("ldca", "ldcg", "ldcs", "ldlu", "ldcv"), "load")
 CACHE_HINTS |= dict.fromkeys(("stcg", "stcs", "stwb", "stwt"), "store")
 
@@ -76,24 +79,18 @@ def value_of(visit: Visit, node: ast.expr) -> Ref:
 
 
 def _comparison(visit: Visit, node: ast.Compare) -> None:
-    """Visit a comparison; what is asked for an element is an array that threads go through."""
+    """Visit a comparison."""
     visit.value(node.left)
     for op, operand in zip(node.ops, node.comparators, strict=True):
         ref = visit.value(operand)
-        if isinstance(op, ast.In | ast.NotIn):
-            if isinstance(visit.names.constant(operand), bytes):
-                code, instead = ast.unparse(node), english("a loop")
-                what = english(
-                    "{what}: Numba does not compile it for CUDA; write {instead}", what=code, instead=instead
-                )
-                raise visit.unsupported(node, what)
-            _searched(visit, node, ref)
+        if isinstance(op, ast.In | ast.NotIn) and isinstance(ref, ArrayRef):
+            raise _no_loop(visit, node)
 
 
-def _searched(visit: Visit, node: ast.expr, ref: Ref) -> None:
-    if isinstance(ref, ArrayRef) and ref.ndim and not ref.is_record:
-        visit.tree.in_lockstep.append(node)
-        visit.site(node, replace(ref, bytewise=False), "load")
+def _no_loop(visit: Visit, node: ast.expr) -> UnsupportedError:
+    """Return the error for what goes over an array without a loop in the text."""
+    code, remedy = ast.unparse(node), english("write a loop")
+    return visit.unsupported(node, english("{what} in a kernel is not followed; {remedy}", what=code, remedy=remedy))
 
 
 def _tuple_of(visit: Visit, node: ast.Tuple | ast.List) -> Ref:
@@ -128,8 +125,6 @@ def _name(visit: Visit, node: ast.Name) -> Ref:
 
 def _of_module(name: str, value: object) -> Ref:
     """Return what an object of the module is in a kernel: its arrays are constants."""
-    if isinstance(value, bytes):
-        return ArrayRef((name,), "constant", 1, np.dtype(np.uint8))
     if isinstance(value, np.ndarray | np.void):
         return ArrayRef((name,), "constant", value.ndim, value.dtype)
     return argument_ref(name, value)  # an array of the device stays one
@@ -153,8 +148,7 @@ def _attribute(visit: Visit, node: ast.Attribute) -> Ref:
     if node.attr == "T":
         return base
     if node.attr == "flat" and base.ndim:
-        visit.tree.in_lockstep.append(node)
-        return replace(base, ndim=1)
+        raise _no_loop(visit, node)
     return TupleRef((None,) * base.ndim) if node.attr in ("shape", "strides") else None
 
 
@@ -176,40 +170,26 @@ def call(visit: Visit, node: ast.Call, used: bool) -> Ref:
         return _atomic(visit, node, name.rpartition(".")[2], used)
     if name.removeprefix("cuda.") in CACHE_HINTS:
         return _hinted(visit, node, CACHE_HINTS[name.removeprefix("cuda.")])
-    if name in ITERATORS:
-        return iterator(visit, node)
-    if len(node.args) == _ITEMS.get(name) and not node.keywords:
-        return _item(visit, node)
+    if name in _GONE_OVER or name in ITERATORS:
+        raise _no_loop(visit, node)
+    if isinstance(node.func, ast.Lambda):
+        raise visit.unsupported(node, refusal(node.func))
     receiver = visit.value(node.func.value) if isinstance(node.func, ast.Attribute) and not name else None
     arguments = _values(visit, node.args)
     keywords = {k.arg: visit.value(k.value) for k in node.keywords if k.arg}
     if isinstance(receiver, ArrayRef):
         return _method(visit, node, receiver, arguments)
     callee = visit.names.callee(node.func)
-    callee = loop_over(visit, node, name, arguments) or callee
     fields = getattr(visit.names.constant(node.func), "_fields", ())
     if fields and callee is None:
         values = dict(zip(fields, arguments, strict=False)) | keywords
         return TupleRef(tuple(values.get(name) for name in fields), tuple(fields))
     if callee is None:
         return _known(visit, node, name, arguments)
-    if isinstance(visit.names.constant(node.func), Inner):
-        _check_call_of_inner(visit, node, callee)
-        return _device_function(visit, node, callee, arguments, keywords)
     returned = _device_function(visit, node, callee, arguments, keywords)
     if isinstance(returned, ArrayRef) and returned.ndim:
         _check_returned(visit, callee)
     return returned
-
-
-def _item(visit: Visit, node: ast.Call) -> Ref:
-    """Visit an item that a function of ``operator`` loads or stores."""
-    item = elements.as_item(node)
-    visit.tree.in_lockstep.append(node)
-    if len(node.args) == 2:
-        return visit.value(item)
-    elements.bind(visit, item, visit.value(node.args[2]), node.args[2])
-    return None
 
 
 def _check_returned(visit: Visit, callee: Function) -> None:
@@ -222,7 +202,7 @@ def _check_returned(visit: Visit, callee: Function) -> None:
     tests = (node.test for node in ast.walk(callee.node) if isinstance(node, ast.If))
     options = (node.keywords for node in callee.node.decorator_list if isinstance(node, ast.Call))
     is_inlined = any(keyword.arg == "inline" for keywords in options for keyword in keywords)
-    if is_inlined or any(may_be_known(test, variables) for test in tests):
+    if is_inlined or any(_may_be_known(test, variables) for test in tests):
         return
     for node in ast.walk(callee.node):
         if isinstance(node, ast.Return) and not (isinstance(node.value, ast.Name) and node.value.id in given):
@@ -233,17 +213,14 @@ def _check_returned(visit: Visit, callee: Function) -> None:
             raise UnsupportedError(callee.file, node.lineno, what)
 
 
-def _check_call_of_inner(visit: Visit, node: ast.Call, callee: Function) -> None:
-    """Refuse a call of a function defined in this one that Numba refuses, or gives other defaults than Python."""
-    left_out = len(positional(callee.node)) - len(node.args)
-    if not node.keywords and not 0 < left_out < len(callee.node.args.defaults):
-        return
-    what = english(
-        "{function}, which is defined in a function, is called with keyword arguments or without some of its defaults, "
-        "which Numba mixes up; pass all arguments by position",
-        function=callee.name,
-    )
-    raise visit.unsupported(node, what)
+def _may_be_known(test: ast.expr, variables: set[str]) -> bool:
+    """Tell whether Numba may know a condition before it looks for types, and leave out what never happens.
+
+    That is one of constants, of names from outside and of parameters, which may be None: of no ``variables``.
+    """
+    parts = list(ast.walk(test))
+    names = {part.id for part in parts if isinstance(part, ast.Name)}
+    return names.isdisjoint(variables) and not any(isinstance(part, ast.Call) for part in parts)
 
 
 def _known(visit: Visit, node: ast.Call, name: str, arguments: list[Ref]) -> Ref:
@@ -255,19 +232,16 @@ def _known(visit: Visit, node: ast.Call, name: str, arguments: list[Ref]) -> Ref
         return arguments[0]
     if name == "cuda.const.array_like" and arguments and isinstance(arguments[0], ArrayRef):
         return replace(arguments[0], space="constant")
-    if name.startswith("numpy.") and len(arguments) > 1 and isinstance(arguments[-1], ArrayRef):
-        for ref, at in zip(arguments, node.args, strict=False):  # a function of NumPy over whole arrays
-            if isinstance(ref, ArrayRef):
-                visit.site(at, ref, "store" if at is node.args[-1] else "load")
-    if name == "operator.contains" and arguments:
-        _searched(visit, node, arguments[0])
+    into = name.startswith("numpy.") and len(arguments) > 1 and isinstance(arguments[-1], ArrayRef)
+    if into or (name in _GONE_OVER_ARRAYS and any(isinstance(ref, ArrayRef) for ref in arguments)):
+        raise _no_loop(visit, node)
     if name == "cuda.cg.this_grid":
         visit.walk.grids.append(node)
     if name == "cuda.literal_unroll" and arguments:
         return arguments[0]
     if name == "builtins.slice":
         return SliceRef()
-    return TupleRef((None, None)) if name in ("cmath.polar", "math.frexp", "math.modf") else None
+    return TupleRef((None, None)) if name in ("math.frexp", "math.modf") else None
 
 
 def _device_function(
@@ -292,7 +266,7 @@ def _device_function(
     values = dict(zip(names, node.args, strict=False)) if len(arguments) == len(node.args) else {}
     values |= {k.arg: k.value for k in node.keywords if k.arg}
     inner = visit.tree.calls[node] = SiteTree(visit.names.called_with(callee, values))
-    return visited(visit.callee(inner, bound, (node.lineno, node.col_offset)))
+    return visit.callee(inner, bound, (node.lineno, node.col_offset)).run()
 
 
 def _method(visit: Visit, node: ast.Call, receiver: ArrayRef, arguments: list[Ref]) -> Ref:
@@ -309,12 +283,9 @@ def _method(visit: Visit, node: ast.Call, receiver: ArrayRef, arguments: list[Re
             return replace(receiver, dtype=dtype, bytewise=receiver.bytewise or receiver.is_packed)
         case "transpose":
             return receiver
-        case "item" if not arguments and not receiver.is_record:
-            visit.tree.in_lockstep.append(node)
-            visit.site(node, receiver, "load")
-            return None
-        case _:
-            return None
+        case name if name in _LOOPS:
+            raise _no_loop(visit, node)
+    return None
 
 
 def _atomic(visit: Visit, node: ast.Call, operation: str, used: bool) -> Ref:

@@ -54,18 +54,11 @@ class TupleRef:
 
 
 @dataclass(frozen=True)
-class IteratorRef:
-    """What ``zip`` and its like make, with what each item of it is."""
-
-    item: Ref
-
-
-@dataclass(frozen=True)
 class SliceRef:
     """A slice that a name stands for: as an index it picks no position."""
 
 
-Ref = ArrayRef | TupleRef | IteratorRef | SliceRef | None
+Ref = ArrayRef | TupleRef | SliceRef | None
 
 
 @dataclass(frozen=True)

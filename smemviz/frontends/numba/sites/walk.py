@@ -13,7 +13,6 @@ from smemviz.frontends.numba.python_functions import Function
 from smemviz.frontends.numba.sites import elements, site_arrays
 from smemviz.frontends.numba.sites.constructs import refusal
 from smemviz.frontends.numba.sites.iterated import iterated
-from smemviz.frontends.numba.sites.members import visited
 from smemviz.frontends.numba.sites.table import (
     ArrayRef,
     Calls,
@@ -48,7 +47,7 @@ def find_sites(kernel: Function, arguments: Sequence[object]) -> SiteTable:
         before = {calls: dict(names) for calls, names in refs.items()}
         walk = Walk(kernel.file, refs)
         tree = SiteTree(kernel)
-        visited(Visit(_PYTHON, walk, tree, bound, ()))
+        Visit(_PYTHON, walk, tree, bound, ()).run()
         if before == refs:
             return SiteTable(tree, tuple(walk.sites), tuple(walk.declarations), bool(walk.grids))
 

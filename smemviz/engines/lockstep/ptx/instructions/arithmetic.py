@@ -12,7 +12,7 @@ from smemviz.engines.lockstep.ptx.code.module import DTYPES, Instruction, PtxErr
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.registers import Action, read, write
-from smemviz.engines.lockstep.values.special import EXACT, directed
+from smemviz.engines.lockstep.values.rounding import EXACT, directed
 
 ROUNDED = {"rz": "rz", "rm": "rd", "rp": "ru"}  # PTX's words, CUDA's names
 

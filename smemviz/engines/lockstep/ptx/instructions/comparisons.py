@@ -21,7 +21,7 @@ from smemviz.engines.lockstep.ptx.instructions.arithmetic import ROUNDED, Family
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.registers import Action, own, read, write
-from smemviz.engines.lockstep.values.special import directed
+from smemviz.engines.lockstep.values.rounding import directed
 
 _COMPARE: dict[str, Callable[[Value, Value], Value]] = {
     "eq": np.equal,

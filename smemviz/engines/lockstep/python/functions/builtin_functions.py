@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.machine import Machine
-from smemviz.engines.lockstep.memory.memory import Flat, View
+from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python import access
-from smemviz.engines.lockstep.python.frame import Frame, short
+from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions import ufuncs
 from smemviz.engines.lockstep.python.functions.rules import Rule, plain
-from smemviz.engines.lockstep.values.masks import NothingHereError, Optional, Texts, of_texts
-from smemviz.engines.lockstep.values.operators import KINDS, binary, truth
+from smemviz.engines.lockstep.values.masks import NothingHereError, Optional
+from smemviz.engines.lockstep.values.operators import binary, truth
 from smemviz.engines.lockstep.values.ranges import Range
 from smemviz.engines.lockstep.values.typing import (
     BOOL,
@@ -28,7 +28,6 @@ from smemviz.engines.lockstep.values.typing import (
     Dtype,
     NotAScalarError,
     Value,
-    Vector,
     cast,
     dtype_of,
     unify,
@@ -103,9 +102,6 @@ def conversion(target: object, dtype: Dtype) -> Rule:
     def run(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
         if target is float and isinstance(arguments[0], str):
             return _float_of(frame, node, arguments[0])
-        of_time = isinstance(arguments[0], np.ndarray | np.generic) and arguments[0].dtype.kind in KINDS
-        if of_time and (arguments[0].dtype.kind == "M" or dtype != np.int64):
-            raise frame.none_of_numba(node, english("{code} of {dtype}", code=short(node), dtype=arguments[0].dtype))
         if dtype == BOOL:
             return truth(arguments[0])
         own = dtype_of(arguments[0])
@@ -127,22 +123,8 @@ def _float_of(frame: Frame, node: ast.Call, text: str) -> float:
         raise frame.wrong(node, english("{code} is not a number", code=ast.unparse(node))) from None
 
 
-def _most(keep: type[ast.cmpop], frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
-    """Return the largest or smallest of several numbers, or of those of a tuple or a range."""
-    if len(arguments) == 1 and isinstance(arguments[0], Range):
-        (numbers,) = arguments
-        if not np.broadcast_to(numbers.length, frame.mask.lanes.shape)[frame.mask.lanes].all():
-            what = english(
-                "{code}: the range is empty in some threads, which end there; ask for its len first",
-                code=ast.unparse(node),
-            )
-            raise frame.wrong(node, what)
-        arguments = [numbers.start, numbers.last]
-    return _extreme(keep, *arguments)
-
-
 def _extreme(keep: type[ast.cmpop], *arguments: Value) -> Value:
-    _no_vector(arguments[0])
+    """Return the largest or smallest of several numbers, or of those of a tuple."""
     values = arguments[0] if len(arguments) == 1 and isinstance(arguments[0], tuple) else arguments
     both = reduce(unify, map(dtype_of, values))
     floats = len(values) == 2 and all(dtype_of(value).kind == "f" for value in values)
@@ -165,14 +147,9 @@ def _abs(x: Value) -> Value:
 
 
 def _len(x: Value) -> Value:
-    _no_vector(x)
     if isinstance(x, View) and x.ndim:
         return x.shape[0]
-    if isinstance(x, Flat):
-        return x.size
-    if isinstance(x, str | Texts):
-        return of_texts(len, x)
-    if isinstance(x, tuple):
+    if isinstance(x, str | tuple):
         return len(x)
     if isinstance(x, Range):
         return x.length
@@ -181,13 +158,7 @@ def _len(x: Value) -> Value:
     raise NotAScalarError(english("something without a length"))
 
 
-def _no_vector(value: Value) -> None:
-    if isinstance(value, Vector):
-        raise NotAScalarError(english("a vector"))
-
-
 def _tuple(x: Value) -> Value:
-    _no_vector(x)
     if not isinstance(x, tuple):
         raise NotAScalarError(english("something that is not a tuple"))
     return x
@@ -221,9 +192,6 @@ _EXACT_POWER = 22  # 10**22 is the highest power of ten that a float64 holds exa
 
 
 def _sum(items: Value, start: Value = 0) -> Value:
-    _no_vector(items)
-    if isinstance(items, Range):
-        return binary(ast.Add, start, items.total)
     if not isinstance(items, tuple):
         raise NotAScalarError(english("something that is not a tuple"))
     return reduce(partial(binary, ast.Add), items, start)
@@ -247,8 +215,8 @@ CALLS: dict[str, Rule] = {
     "builtins.complex": plain(_complex, 1, 2),
     "builtins.divmod": plain(lambda x, y: (binary(ast.FloorDiv, x, y), binary(ast.Mod, x, y)), 2),
     "builtins.len": plain(_len, 1),
-    "builtins.max": Rule(partial(_most, ast.Gt), 1, 64),
-    "builtins.min": Rule(partial(_most, ast.Lt), 1, 64),
+    "builtins.max": plain(partial(_extreme, ast.Gt), 1, 64),
+    "builtins.min": plain(partial(_extreme, ast.Lt), 1, 64),
     "builtins.ord": plain(_ord, 1),
     "builtins.pow": plain(partial(binary, ast.Pow), 2),
     "builtins.print": Rule(_print, 0, 64),

@@ -88,7 +88,6 @@ VALUES |= {"cuda.laneid": _register("cuda.laneid"), "cuda.warpsize": _constant(W
 VALUES |= {name: _constant(value) for name, value in (mathematics.CONSTANTS | ufuncs.CONSTANTS).items()}
 
 PARAMETERS: dict[str, tuple[str, ...]] = {  # of functions whose parameters Numba knows by name
-    "builtins.sum": ("iterable", "start"),
     **dict.fromkeys(("cuda.grid", "cuda.gridsize"), ("ndim",)),
     **{f"cuda.syncthreads_{name}": ("predicate",) for name in ("count", "and", "or")},
     "cuda.shfl_sync": ("mask", "value", "src_lane"),
@@ -110,6 +109,6 @@ CALLS: dict[str, Rule] = {
     "cuda.literal_unroll": Rule(_unrolled, 1, 1),
 }
 CALLS |= builtin_functions.CALLS | warp.CALLS | intrinsics.CALLS | libdevice.CALLS | atomics.CALLS
-CALLS |= ufuncs.CALLS | ufuncs.OF_NUMBERS
+CALLS |= ufuncs.CALLS
 CALLS |= {name: plain(function, 1) for name, function in mathematics.UNARY.items()}
 CALLS |= {name: plain(function, 2) for name, function in mathematics.BINARY.items()}

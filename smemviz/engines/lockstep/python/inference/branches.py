@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
-from smemviz.engines.lockstep.memory.memory import Flat, View
+from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python.frame import ONE_TYPE_EACH, Frame, Language, Versions
 from smemviz.engines.lockstep.python.inference.pruning import constant, decided, operands_left
 from smemviz.engines.lockstep.python.inference.visit import Names, Study, Visit, key_of
-from smemviz.engines.lockstep.python.iterables import Iterating
 from smemviz.engines.lockstep.python.merging import UNKNOWN, kind_of
 from smemviz.engines.lockstep.python.statements import bind
 from smemviz.engines.lockstep.values.masks import Mask
@@ -148,10 +146,6 @@ def _unstored(constants: Mapping[str, object], node: ast.AST) -> Mapping[str, ob
 def _item_of(visit: Visit, node: ast.expr) -> Value:
     """Return what the target of a loop stands for."""
     name = visit.canonical(node.func) if isinstance(node, ast.Call) else ""
-    if isinstance(node, ast.Call) and name in ("numpy.ndenumerate", "numpy.nditer", "numpy.ndindex"):
-        return _items_of_arrays(name, [visit.value(argument) for argument in node.args])
-    if isinstance(node, ast.Call) and name == "builtins.iter" and node.args:
-        return _item_of(visit, node.args[0])
     if isinstance(node, ast.Call) and name in ("builtins.range", "builtins.enumerate", "builtins.zip"):
         if name == "builtins.range":
             for argument in node.args:
@@ -165,29 +159,11 @@ def _item_of(visit: Visit, node: ast.expr) -> Value:
     value = visit.value(node)
     if isinstance(value, Range):
         return 0
-    if isinstance(value, Iterating):
-        return value.first()
-    if isinstance(value, Flat):
-        return np.zeros((), value.of.dtype)[()]
     if isinstance(value, View) and value.ndim == 1 and value.dtype.fields is None:
         return np.zeros((), value.dtype)[()]
     if isinstance(value, tuple) and value and all(kind_of(item) == kind_of(value[0]) for item in value):
         return value[0]
     return UNKNOWN
-
-
-def _items_of_arrays(name: str, values: list[Value]) -> Value:
-    """Return what a loop over the places or the elements of arrays gives."""
-    if name == "numpy.ndindex":
-        sizes = values[0] if len(values) == 1 and isinstance(values[0], tuple) else values
-        return (0,) * len(sizes)
-    arrays = values[0] if isinstance(values[0], tuple) else values
-    if not all(isinstance(array, View) and array.dtype.fields is None for array in arrays):
-        return UNKNOWN
-    if name == "numpy.ndenumerate":
-        return (0,) * arrays[0].ndim, arrays[0].dtype.type(0)
-    items = tuple(replace(array, shape=(), strides=(), picked=(), whole=()) for array in arrays)
-    return items if len(items) > 1 else items[0]
 
 
 def _leave(visit: Visit, node: ast.Break | ast.Continue) -> Mask:
