@@ -28,7 +28,7 @@ from smemviz.errors import DEBUG
 from smemviz.i18n import speaking
 from smemviz.model.hardware.compute_capability import KIB, known
 from smemviz.paths import gallery, kernels_dir, recording_for, triton_gallery
-from smemviz.recordings import data, findings
+from smemviz.recordings import data, findings, measured
 from smemviz.testing.budget import check_budget
 from smemviz.testing.fixture import Smem
 from smemviz.views.glossary import numbers
@@ -135,7 +135,7 @@ def pytest_plugin() -> str:
 
 def recording_format() -> str:
     """Write what a recording holds."""
-    kinds = (data.Launch, data.Site, data.ArrayInfo, data.Requests, data.Totals, data.Timing, data.SiteHardware)
+    kinds = (data.Launch, data.Site, data.ArrayInfo, data.Requests, data.Totals, measured.Timing, measured.SiteHardware)
     parts = [
         "# Recordings",
         "A recording, `*.smem.npz`, is a zip of one JSON file and plain NumPy arrays. Everything in it is checked "
@@ -143,7 +143,7 @@ def recording_format() -> str:
         "## `Recording`",
         _fields(smemviz.Recording),
     ]
-    for kind in (*kinds, data.Device, findings.Finding):
+    for kind in (*kinds, measured.Device, findings.Finding):
         parts += [f"## `{kind.__name__}`", _fields(kind)]
     return "\n\n".join(parts)
 

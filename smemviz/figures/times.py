@@ -10,7 +10,7 @@ from smemviz.figures.bars import grey, plain
 from smemviz.figures.drawing.cells import text_at
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, layout
 from smemviz.i18n import _
-from smemviz.recordings.data import Timing
+from smemviz.recordings.measured import Timing
 from smemviz.wording.labels import count, duration
 
 _HEIGHT = 300

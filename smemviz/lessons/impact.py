@@ -11,7 +11,8 @@ from smemviz.figures.lessons import Bar, lesson_bars
 from smemviz.i18n import N_, _
 from smemviz.lessons.lesson import Knob, Lesson, Option, Panel, Question, Stage, Text, Values
 from smemviz.lessons.scenes import by_recording, code_of, recorded
-from smemviz.recordings.data import Launch, Timing
+from smemviz.recordings.data import Launch
+from smemviz.recordings.measured import Timing
 from smemviz.recordings.recording import Recording
 from smemviz.wording.impact import clock_mhz
 from smemviz.wording.labels import duration, percent

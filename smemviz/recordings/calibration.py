@@ -13,7 +13,7 @@ from smemviz.errors import InputError
 from smemviz.paths import kernels_dir
 from smemviz.recordings.archive import writing
 from smemviz.recordings.checks import decode
-from smemviz.recordings.data import Calibration
+from smemviz.recordings.measured import Calibration
 from smemviz.recordings.recording import Recording
 
 _FILE = "calibration.json"

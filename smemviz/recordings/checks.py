@@ -18,7 +18,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.recordings.data import ArrayInfo, Site, SiteHardware, Timing
+from smemviz.recordings.data import ArrayInfo, Site
+from smemviz.recordings.measured import SiteHardware, Timing
 from smemviz.recordings.vocabulary import DTYPES, MATRICES, OPERATIONS, WIDTHS
 
 MAX_SHARED_BYTES = 1 << 18  # where a block's window may end; no GPU's is larger than 228 KiB

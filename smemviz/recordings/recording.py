@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from smemviz.errors import RecordingError
 from smemviz.recordings.archive import write_members, writing
-from smemviz.recordings.data import Calibration, Device, Launch, Requests, Site, Totals
+from smemviz.recordings.data import Launch, Requests, Site, Totals
 from smemviz.recordings.findings import Finding
+from smemviz.recordings.measured import Calibration, Device
 from smemviz.recordings.vocabulary import ConstantValue
 
 if TYPE_CHECKING:

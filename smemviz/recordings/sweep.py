@@ -15,7 +15,8 @@ from typing import Any, Literal
 from smemviz.errors import InputError
 from smemviz.recordings.archive import writing
 from smemviz.recordings.checks import decode
-from smemviz.recordings.data import SECTOR_BYTES, Device
+from smemviz.recordings.data import SECTOR_BYTES
+from smemviz.recordings.measured import Device
 
 SCHEMA = 1
 CUBLAS, NUMPY, LOOPS = "cuBLAS", "NumPy", "three loops"

@@ -18,8 +18,9 @@ from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import basis, predictable, weakest_basis
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.model.layout.search import LayoutFix
-from smemviz.recordings.data import Launch, Site, SiteHardware, SiteSummary, Timing
+from smemviz.recordings.data import Launch, Site, SiteSummary
 from smemviz.recordings.findings import Finding
+from smemviz.recordings.measured import SiteHardware, Timing
 from smemviz.recordings.recording import Recording
 from smemviz.reports.terminal import output_console, print_json, table_of
 from smemviz.views.columns import COUNTS, TRAFFIC

@@ -17,7 +17,8 @@ from smemviz.model.hardware.operations import operation
 from smemviz.model.layout.array_requests import ArrayRequests, recorded
 from smemviz.model.layout.candidates import LayoutChange, pads, row_lengths, swizzles
 from smemviz.model.layout.search import LayoutFix, Price, Score, beats, score, smallest_fix
-from smemviz.recordings.data import ArrayInfo, Launch, Timing
+from smemviz.recordings.data import ArrayInfo, Launch
+from smemviz.recordings.measured import Timing
 from smemviz.recordings.recording import EngineName, Recording
 from smemviz.suggest.rewrites import NotRewrittenError, Rewrite, Rewriter, writer_of
 

@@ -22,8 +22,9 @@ from smemviz.measure.time.meter import Timed
 from smemviz.messages import english
 from smemviz.model.counting.summary import summarize, totals_of
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.recordings.data import Launch, Timing
+from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import MAIN_FAILED, Finding
+from smemviz.recordings.measured import Timing
 from smemviz.recordings.recording import EngineName, Recording
 from smemviz.suggest.find import Check, Suggestion
 from smemviz.suggest.rewrites import rewritten

@@ -12,7 +12,7 @@ from smemviz.model.hardware.compute_capability import BasisKind, ComputeCapabili
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import operation, unpredictable
 from smemviz.model.layout.across_gpus import Access, GpuFamily, Step, cost_on, on_every_gpu
-from smemviz.recordings.data import Calibration
+from smemviz.recordings.measured import Calibration
 from smemviz.wording.labels import capital, count, day, degree_name, items, names, operation_name, sentences
 
 GPU_HEADS = (N_("wavefronts"), N_("ideal"), N_("degree"), N_("difference"), N_("rests on"))

@@ -10,7 +10,8 @@ from smemviz.i18n import N_, _
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.cost import MULTIPROCESSORS, Cost, Excess, Judgement, cost, judge
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.recordings.data import Calibration, Device, Launch, Timing
+from smemviz.recordings.data import Launch
+from smemviz.recordings.measured import Calibration, Device, Timing
 from smemviz.wording.labels import count, duration, percent, sentences
 
 _MUCH, _LITTLE = 0.1, 0.01  # of the net time

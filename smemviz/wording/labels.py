@@ -11,8 +11,9 @@ import numpy as np
 
 from smemviz.i18n import N_, _, ngettext, pgettext, spoken
 from smemviz.languages import Spelling
-from smemviz.recordings.data import ArrayInfo, Launch, Verdict
+from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.recordings.findings import kind_of
+from smemviz.recordings.measured import Verdict
 
 
 def capital(text: str) -> str:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from smemviz.measure.ncu.counters import ProfiledLaunch, read_launches
 from smemviz.measure.ncu.reconcile import Reconciled, reconcile
-from smemviz.recordings.data import Launch, SiteHardware
+from smemviz.recordings.data import Launch
 from smemviz.recordings.file import load
+from smemviz.recordings.measured import SiteHardware
 from smemviz.recordings.recording import Recording
 
 FOLDER = Path(__file__).parents[1] / "data" / "ncu"

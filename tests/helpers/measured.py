@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from helpers.synthetic import square_recording
-from smemviz.recordings.data import Calibration, Launch, SiteHardware, Timing
+from smemviz.recordings.data import Launch
+from smemviz.recordings.measured import Calibration, SiteHardware, Timing
 from smemviz.recordings.recording import Recording
 
 FLOOR = 0.5

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from helpers.measured import MEDIANS, measured_recording, timing
 from smemviz.paths import kernels_dir
-from smemviz.recordings.data import Device
+from smemviz.recordings.measured import Device
 
 HERE = Device("NVIDIA Test Card", (9, 0), "600.1", "CUDA 13.0")
 

@@ -8,8 +8,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from smemviz.frontends.program import source_sha256
-from smemviz.recordings.data import ArrayInfo, Device, Launch, Requests, Site, Totals
+from smemviz.recordings.data import ArrayInfo, Launch, Requests, Site, Totals
 from smemviz.recordings.findings import Finding
+from smemviz.recordings.measured import Device
 from smemviz.recordings.recording import Recording
 
 KERNEL = "set_row_read_col"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from smemviz.recordings.data import Device
+from smemviz.recordings.measured import Device
 from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, Ceiling, Clocked, Host, Point, Size, Sweep, Traffic
 
 CARD = Device("NVIDIA Test Card", (9, 0), "600.1", "CUDA 13.0")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from smemviz.recordings.data import ArrayInfo, Device, Launch, Requests, Site
+from smemviz.recordings.data import ArrayInfo, Launch, Requests, Site
+from smemviz.recordings.measured import Device
 from smemviz.recordings.recording import Recording
 
 SQUARE = Path(__file__).parents[2] / "kernels" / "square.py"

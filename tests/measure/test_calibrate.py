@@ -10,7 +10,7 @@ from smemviz.errors import InputError
 from smemviz.measure.calibration.calibrate import calibrate
 from smemviz.model.counting.service import wavefronts
 from smemviz.recordings import calibration as kept
-from smemviz.recordings.data import Device
+from smemviz.recordings.measured import Device
 
 CARD = Device("Model Card", (9, 0), "1.0", "CUDA 13.0")
 

@@ -13,7 +13,7 @@ import smemviz
 from smemviz.measure.ncu.counters import ProfiledLaunch
 from smemviz.measure.ncu.reconcile import reconcile
 from smemviz.measure.ncu.sass import Instruction
-from smemviz.recordings.data import SiteHardware
+from smemviz.recordings.measured import SiteHardware
 
 _PIPE_LOADS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
 

@@ -19,7 +19,8 @@ from smemviz.measure.ncu.cuda_ncu import placed, run_clean
 from smemviz.measure.ncu.reconcile import Reconciled, reconcile
 from smemviz.measure.ncu.sass import Instruction
 from smemviz.measure.ncu.verify import through_compiled
-from smemviz.recordings.data import Launch, SiteHardware
+from smemviz.recordings.data import Launch
+from smemviz.recordings.measured import SiteHardware
 
 TEXT = """\
 #include "own.h"

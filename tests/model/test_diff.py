@@ -12,7 +12,8 @@ from helpers.strategies import a_launch, totals
 
 import smemviz
 from smemviz.model.counting.diff import LaunchPair, diff, duplicates, grew
-from smemviz.recordings.data import Launch, Timing
+from smemviz.recordings.data import Launch
+from smemviz.recordings.measured import Timing
 from smemviz.recordings.recording import Recording
 
 

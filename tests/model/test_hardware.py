@@ -16,7 +16,7 @@ from smemviz.model.counting.service import count
 from smemviz.model.hardware.compute_capability import KIB, ComputeCapability, blocks_per_multiprocessor, device, known
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import basis, effect_of, operation, predictable, unpredictable, weakest_basis
-from smemviz.recordings.data import Device
+from smemviz.recordings.measured import Device
 from smemviz.recordings.vocabulary import ATOMICS, MATRICES, OPERATIONS, REDUCTIONS
 
 

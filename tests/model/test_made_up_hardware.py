@@ -28,7 +28,8 @@ from smemviz.model.layout.layouts import layout_of
 from smemviz.model.layout.search import search
 from smemviz.model.playback import bank_layout, bank_service, request_view
 from smemviz.paths import kernels_dir
-from smemviz.recordings.data import Device, Launch
+from smemviz.recordings.data import Launch
+from smemviz.recordings.measured import Device
 from smemviz.wording.explanations import explain
 
 BANKS, WORD = 64, 4

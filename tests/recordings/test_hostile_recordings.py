@@ -24,8 +24,8 @@ from smemviz.figures.tile import thumbnail
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback import worst_request
 from smemviz.recordings.archive import write_members
-from smemviz.recordings.data import Calibration, SiteHardware, Timing
 from smemviz.recordings.file import load
+from smemviz.recordings.measured import Calibration, SiteHardware, Timing
 from smemviz.recordings.recording import Recording
 from smemviz.reports.files import write_report, write_table, write_trace
 from smemviz.reports.notebook import to_html

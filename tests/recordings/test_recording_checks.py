@@ -14,9 +14,10 @@ from helpers.strategies import a_launch, a_recording, totals
 
 from smemviz.errors import RecordingError
 from smemviz.recordings.archive import write_members
-from smemviz.recordings.data import Calibration, Launch, SiteHardware, Timing
+from smemviz.recordings.data import Launch
 from smemviz.recordings.file import load
 from smemviz.recordings.findings import Finding
+from smemviz.recordings.measured import Calibration, SiteHardware, Timing
 from smemviz.recordings.recording import Recording
 
 NAN, INFINITE = float("nan"), float("inf")

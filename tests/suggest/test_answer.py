@@ -18,7 +18,7 @@ from smemviz.frontends.reading import read_program
 from smemviz.languages import LANGUAGES
 from smemviz.model.hardware.hardware import H200
 from smemviz.paths import kernels_dir
-from smemviz.recordings.data import Timing
+from smemviz.recordings.measured import Timing
 from smemviz.recordings.recording import EngineName
 from smemviz.suggest import answering, verify
 from smemviz.suggest.answering import Answer, answer

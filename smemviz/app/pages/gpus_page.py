@@ -29,7 +29,8 @@ from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.layout.accesses import requests
 from smemviz.model.layout.across_gpus import Access
 from smemviz.recordings.calibration import calibration_files, load_calibration
-from smemviz.recordings.data import WARP_SIZE, Calibration
+from smemviz.recordings.data import WARP_SIZE
+from smemviz.recordings.measured import Calibration
 from smemviz.views.across_gpus import GPU_HEADS, GpuRow, comparable, gpu_rows, gpus_headline
 from smemviz.views.layout_lab import access_text, picture
 from smemviz.wording.labels import operation_name

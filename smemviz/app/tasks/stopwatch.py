@@ -19,7 +19,8 @@ from smemviz.frontends.reading import read_program
 from smemviz.progress import LINES
 from smemviz.recordings.calibration import calibration_for, calibration_of
 from smemviz.recordings.checks import decode
-from smemviz.recordings.data import Device, Launch, Timing
+from smemviz.recordings.data import Launch
+from smemviz.recordings.measured import Device, Timing
 from smemviz.recordings.vocabulary import ConstantValue
 from smemviz.wording.impact import Measured
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from smemviz.cli.settings import add_output
 
 if TYPE_CHECKING:
-    from smemviz.recordings.data import Calibration
+    from smemviz.recordings.measured import Calibration
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from smemviz.frontends.program import Program
     from smemviz.measure.time.meter import Timed
-    from smemviz.recordings.data import Launch, Timing
+    from smemviz.recordings.data import Launch
+    from smemviz.recordings.measured import Timing
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -15,7 +15,7 @@ from numba.cuda.device_init import is_available
 from numpy.typing import NDArray
 
 from smemviz.errors import MissingError
-from smemviz.recordings.data import Device
+from smemviz.recordings.measured import Device
 
 _NONE = "no GPU here that Numba can use; smemviz run --engine lockstep counts without one"
 

@@ -13,7 +13,8 @@ from smemviz.engines.options import Progress
 from smemviz.model.counting.service import wavefronts
 from smemviz.model.hardware.compute_capability import device
 from smemviz.model.hardware.operations import effect_of
-from smemviz.recordings.data import WARP_SIZE, Calibration, CalibrationRow, Device
+from smemviz.recordings.data import WARP_SIZE
+from smemviz.recordings.measured import Calibration, CalibrationRow, Device
 
 ROW_BYTES = 128
 WINDOW_BYTES = 32 * 1024

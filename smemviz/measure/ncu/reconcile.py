@@ -19,7 +19,8 @@ from smemviz.measure.ncu.verdicts import plural
 from smemviz.messages import english
 from smemviz.model.counting.costs import own_counts, unit_of
 from smemviz.model.hardware.operations import effect_of
-from smemviz.recordings.data import Launch, Site, SiteHardware, Verdict
+from smemviz.recordings.data import Launch, Site
+from smemviz.recordings.measured import SiteHardware, Verdict
 from smemviz.recordings.text import lines_of
 
 _PIPE = {"load": "ld", "store": "st", "atomic": "atom"}

@@ -18,7 +18,8 @@ from smemviz.messages import english
 from smemviz.model.counting.costs import own_counts
 from smemviz.model.hardware.operations import effect_of
 from smemviz.progress import Callback
-from smemviz.recordings.data import Launch, Site, SiteHardware, SiteSummary
+from smemviz.recordings.data import Launch, Site, SiteSummary
+from smemviz.recordings.measured import SiteHardware
 from smemviz.recordings.recording import Recording
 
 DETAILED_LOG_BYTES = 1 << 30  # for a launch whose log must be complete to explain it; about 2 million requests

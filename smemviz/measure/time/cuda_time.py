@@ -27,7 +27,7 @@ from smemviz.engines.recorder import LaunchOutcome
 from smemviz.frontends.cuda.cuda_program import CudaProgram
 from smemviz.measure.time.meter import Meter, Timed
 from smemviz.messages import english
-from smemviz.recordings.data import Timing
+from smemviz.recordings.measured import Timing
 
 
 def time_program(

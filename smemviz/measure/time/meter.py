@@ -18,7 +18,7 @@ from smemviz.measure.time.conditions import conditions
 from smemviz.measure.time.replays import Replay, fill
 from smemviz.measure.time.statistics import Spread, sample_until_known, spread
 from smemviz.messages import english
-from smemviz.recordings.data import Timing
+from smemviz.recordings.measured import Timing
 
 MAX_NODES = 1000
 _REPLAY_MICROSECONDS = 2_000.0  # a replay this long hides what starting a graph costs

@@ -19,7 +19,7 @@ from smemviz.frontends.numba.python_functions import Function
 from smemviz.frontends.numba.python_program import PythonProgram
 from smemviz.measure.time.meter import Meter, Timed
 from smemviz.messages import english
-from smemviz.recordings.data import Timing
+from smemviz.recordings.measured import Timing
 
 _COMPARED_BYTES = 1 << 28
 

@@ -11,7 +11,7 @@ from smemviz.i18n import _
 from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import ComputeCapability, device, known
 from smemviz.model.hardware.operations import check_operation, operation
-from smemviz.recordings.data import Device
+from smemviz.recordings.measured import Device
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.vocabulary import WIDTHS
 

@@ -18,7 +18,8 @@ from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.compute_capability import BasisKind
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.hardware.operations import weakest_basis
-from smemviz.recordings.data import Launch, Site, SiteHardware, SiteSummary
+from smemviz.recordings.data import Launch, Site, SiteSummary
+from smemviz.recordings.measured import SiteHardware
 from smemviz.wording.labels import clauses, count, sentences, verdict_name
 from smemviz.wording.sentences import access_kind, origin
 

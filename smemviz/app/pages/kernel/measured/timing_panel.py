@@ -27,7 +27,8 @@ from smemviz.figures.times import times
 from smemviz.frontends.program import Program, digests
 from smemviz.i18n import N_, _
 from smemviz.paths import sweep_for
-from smemviz.recordings.data import Launch, Timing
+from smemviz.recordings.data import Launch
+from smemviz.recordings.measured import Timing
 from smemviz.recordings.sweep import SIZE_CONSTANTS, Clocked, Point, Size, Sweep, load_sweep
 from smemviz.wording.impact import Measured, impact
 from smemviz.wording.labels import count, day, described_conditions, duration
