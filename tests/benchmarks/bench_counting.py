@@ -20,7 +20,7 @@ SIZE = 2048
 TILES = (16, 32)
 REPEATS = 7
 PROCESSES = 3
-ALLOWED = 5
+ALLOWED = 20
 
 
 def main():

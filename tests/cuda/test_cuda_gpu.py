@@ -20,7 +20,6 @@ from smemviz.engines.gpu.ptx.instrument import instrumented
 from smemviz.engines.gpu.ptx.passes import Passes
 from smemviz.engines.gpu.ptx.ptx_launch import CudaPasses, record
 from smemviz.engines.gpu.ptx.ptx_text import for_driver
-from smemviz.engines.gpu.ptx.steady_loops import steady_loops
 from smemviz.engines.launch_shape import Configuration, configuration
 from smemviz.engines.lockstep.ptx.host.arguments import arrays_among, bind_arguments
 from smemviz.engines.lockstep.ptx.host.cuda_in_lockstep import _arguments
@@ -232,23 +231,6 @@ def test_what_a_card_logged_is_read() -> None:
     stored = seen.values[~np.isnan(seen.values).all(axis=1)]
     assert stored.shape == (32, 32)  # one store a warp: the thread's own number
     np.testing.assert_array_equal(stored, np.arange(1024.0).reshape(32, 32))
-
-
-def loops_of(requested: RequestedLaunch) -> list[tuple[int, int]]:
-    """Return for each loop whose rounds cost the same how many accesses and how many different ones are steady."""
-    ready = prepare(requested.entry, requested.configuration, requested.place)
-    candidates = Instructions(ready.kernel, ready.sites).candidates
-    return [(len(one.steady), len(set(one.steady.values()))) for one in steady_loops(ready.kernel, candidates)]
-
-
-@pytest.mark.exhaustive
-def test_loops_whose_rounds_cost_the_same_are_found() -> None:
-    """In that of a product everything moves by whole words, and its loads of global memory by whole sectors."""
-    assert loops_of(RequestedLaunch(gallery("matmul"), "tiled", "compiled")) == [
-        (2 + 2 + 2 * 32, 6)
-    ]  # 32 rounds written out
-    assert loops_of(RequestedLaunch(gallery("matmul"), "tiled", "source")) == [(2, 2)]
-    assert len(loops_of(RequestedLaunch(FEATURES, "rounds", "source"))) == 11  # of 14
 
 
 @pytest.mark.skipif(PTXAS is None, reason="needs ptxas, of the CUDA toolkit")

@@ -6,8 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from smemviz.engines.gpu.ptx.counting import whole_bytes
-from smemviz.engines.gpu.ptx.steady_loops import Candidate
 from smemviz.engines.lockstep.ptx.code.module import (
     Address,
     Group,
@@ -69,19 +67,6 @@ class Accesses(ABC):
     def is_mark(self, instruction: Instruction) -> bool:
         """Tell whether an instruction is there to say something and does nothing."""
         return False
-
-    def candidates(self, instruction: Instruction) -> list[Candidate | None]:
-        """Return those that a loop may make steady, None for one that is never."""
-        return [self._candidate(access) for access in self.of(instruction)]
-
-    def _candidate(self, access: Access) -> Candidate | None:
-        if access.bytes_read is not None:  # other lanes may make it in the next round
-            return None
-        space: Space = "shared" if access.is_generic else next(iter(access.sites))
-        if space == "global" and self.waits_for_grid:  # what lies in that memory is not counted
-            return None
-        number = access.sites[space]
-        return Candidate(access.address, access.is_generic, number, space, whole_bytes(self.sites[number]))
 
 
 class Instructions(Accesses):

@@ -96,11 +96,6 @@ class Counting:
         yield f"{same}:"
         yield f"add.u32 %s_led{slot}, %s_led{slot}, 1;"
 
-    def more(self, slot: int, rounds: str, copies: int, before: int) -> Iterator[str]:
-        """Count more requests of the class last worked out: so many in each of some rounds, and those before."""
-        yield f"mad.lo.u32 %s_low, {rounds}, {copies}, {before};"
-        yield f"add.u32 %s_led{slot}, %s_led{slot}, %s_low;"
-
     def _class_of(self, space: Space, rule: ServedAs | None) -> Iterable[str]:
         if space == "global":
             return self._worked_out("smemviz_sectors", ("b64", "%s_address"))
