@@ -41,6 +41,24 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
+def check_cluster(place: tuple[str, int], grid: Dim3, cluster: Dim3) -> None:
+    """Refuse a grid that is not made of whole clusters.
+
+    Raises:
+        RefusedLaunchError: naming both.
+    """
+    if any(blocks % size for blocks, size in zip(grid, cluster, strict=True)):
+        raise RefusedLaunchError(
+            *place,
+            english(
+                "a grid of {grid} blocks is not made of whole clusters of {cluster}. "
+                "Make each axis of the grid a multiple of the cluster's.",
+                grid=" x ".join(map(str, grid)),
+                cluster=" x ".join(map(str, cluster)),
+            ),
+        )
+
+
 def check_launch(place: tuple[str, int], grid: Dim3, block: Dim3, device: ComputeCapability) -> None:
     """Refuse a grid or a block that the device would not start; ``place`` is the file and line of the launch.
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from smemviz.recordings.data import ArrayInfo, Site
 from smemviz.recordings.measured import SiteHardware, Timing
-from smemviz.recordings.vocabulary import DTYPES, MATRICES, OPERATIONS, WIDTHS
+from smemviz.recordings.vocabulary import BULK, DTYPES, MATRICES, OPERATIONS, WIDTHS
 
 MAX_SHARED_BYTES = 1 << 18  # where a block's window may end; no GPU's is larger than 228 KiB
 _MAX_SHARED_ELEMENTS = 1 << 20  # of all shared arrays of a launch; views of dynamic memory overlap
@@ -106,8 +106,9 @@ def _check_site(site: Site, where: str) -> None:
         raise ValueError(f"{where} has a site with a width of {site.width} bytes in line {site.line}")
     if site.op not in OPERATIONS or site.dtype not in _DTYPES:
         raise ValueError(f"{where} has a site of no known operation or type in line {site.line}")
-    size, moves = np.dtype(site.dtype).itemsize, site.op in ("load", "store")
-    elements = (size, 2 * size, 4 * size) if moves else (16 if site.op in MATRICES else size,)  # a vector has several
+    size, moves = np.dtype(site.dtype).itemsize, site.op in ("load", "store", "cluster_load", "cluster_store")
+    rows = site.op in MATRICES or site.op in BULK
+    elements = (size, 2 * size, 4 * size) if moves else (16 if rows else size,)  # a vector has several
     if site.width not in elements and not (moves and site.width == 1):
         raise ValueError(f"{where} has a site that accesses {site.width} bytes of {site.dtype} in line {site.line}")
     if min(site.column, site.end_column) < 0 or site.end_line < site.line:

@@ -19,7 +19,11 @@ MATRICES = {f"{kind}_x{n}": n for kind in ("ldmatrix", "stmatrix") for n in (1, 
 MATRICES["wgmma"] = 4
 # Matrices whose elements lie in registers in an order that nobody tells.
 FRAGMENTS = frozenset({"wmma_load", "wmma_store"})
-OPERATIONS = frozenset({"load", "store", *ATOMICS, *REDUCTIONS, *MATRICES, *FRAGMENTS})
+# What the copy engine does for a thread, and accesses to the shared memory of another block of a cluster.
+BULK = frozenset({"bulk_load", "bulk_store"})
+FAR = frozenset({"cluster_load", "cluster_store", "cluster_update"})
+UNCOUNTED = FRAGMENTS | BULK | FAR  # whose wavefronts do not follow from addresses
+OPERATIONS = frozenset({"load", "store", *ATOMICS, *REDUCTIONS, *MATRICES, *UNCOUNTED})
 
 
 DTYPES = {

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import hopper_kernels
 from helpers.commands import Command
 from numpy.typing import NDArray
 
@@ -146,5 +147,6 @@ def test_instructions_on_floats_give_what_numpy_gives() -> None:
 
 @pytest.mark.parametrize("opcode", sorted({*TABLE} - ELSEWHERE))
 def test_every_opcode_that_gives_a_number_stands_in_a_test(opcode: str) -> None:
-    texts = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_cuda_*.py"))
+    files = (*Path(__file__).parent.glob("test_cuda_*.py"), Path(hopper_kernels.__file__))
+    texts = "".join(path.read_text(encoding="utf-8") for path in files)
     assert re.search(rf"(?<![\w.]){opcode}\.[a-z]", texts)

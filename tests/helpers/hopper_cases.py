@@ -171,7 +171,8 @@ def tensor_case(label: str, tensor: TensorMap, at: tuple[int, ...], nbytes: int 
     out = np.zeros(nbytes, np.uint8)
     rank = len(tensor.box)
     given = (out, tensor, nbytes, 1, *at, *(0,) * (5 - rank))
-    return Case(f"tensor_load_{rank} {label}", f"tensor_load_{rank}", given, out, {3: 0}, shared=nbytes + 1024)
+    shared = 2 * nbytes + 1024  # rows may be further apart than they are long
+    return Case(f"tensor_load_{rank} {label}", f"tensor_load_{rank}", given, out, {3: 0}, shared=shared)
 
 
 def tensors() -> Iterator[Case]:

@@ -274,21 +274,33 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) addresses(unsigned *out) {
 """
 
 
+MAP = "struct alignas(64) Map { char bytes[128]; };\n"
+
+
+def by_value(text: str) -> str:
+    """Return kernels that take their tensor map by value, as those do that people write."""
+    text = text.replace("const void *map", "const __grid_constant__ Map map").replace('"l"(map)', '"l"(&map)')
+    return MAP + text
+
+
+def texts() -> list[str]:
+    """Return the text of each kernel."""
+    sizes = {"x1": "%1", "x2": "%1, %2", "x4": "%1, %2, %3, %4"}
+    return [
+        *(wgmma_kernel(name, *product) for name, product in PRODUCTS.items()),
+        *(_tensor_load(rank) for rank in range(1, 6)),
+        _tensor_store(2),
+        _tensor_store(2, ".add", "reduce"),
+        *('extern "C"' + part for part in BULK.split('extern "C"')[1:]),
+        *(
+            MATRICES.format(name=size + trans, size=size, trans=f".{trans}" if trans else "", registers=registers)
+            for size, registers in sizes.items()
+            for trans in ("", "trans")
+        ),
+        *('extern "C"' + part for part in CLUSTER.split('extern "C"')[1:]),
+    ]
+
+
 def source() -> str:
     """Return all kernels in one text."""
-    sizes = {"x1": "%1", "x2": "%1, %2", "x4": "%1, %2, %3, %4"}
-    return "\n".join(
-        (
-            *(wgmma_kernel(name, *product) for name, product in PRODUCTS.items()),
-            *(_tensor_load(rank) for rank in range(1, 6)),
-            _tensor_store(2),
-            _tensor_store(2, ".add", "reduce"),
-            BULK,
-            *(
-                MATRICES.format(name=size + trans, size=size, trans=f".{trans}" if trans else "", registers=registers)
-                for size, registers in sizes.items()
-                for trans in ("", "trans")
-            ),
-            CLUSTER,
-        )
-    )
+    return "\n".join(texts())

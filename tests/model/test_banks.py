@@ -18,7 +18,7 @@ from smemviz.model.counting.service import assign, count, serve, wavefronts
 from smemviz.model.hardware.compute_capability import known
 from smemviz.model.hardware.hardware import H200, Hardware, shared_rule
 from smemviz.model.hardware.operations import effect_of
-from smemviz.recordings.vocabulary import FRAGMENTS, MATRICES, OPERATIONS, WIDTHS
+from smemviz.recordings.vocabulary import MATRICES, OPERATIONS, UNCOUNTED, WIDTHS
 
 LANE = np.arange(32)
 
@@ -173,7 +173,7 @@ def test_more_requests_than_one_thread_takes_keep_their_order() -> None:
 MODES = [(row.cc, mode) for row in known() for mode in row.bank_bytes]
 KINDS = [
     (op, width)
-    for op in sorted(OPERATIONS - FRAGMENTS)  # whose wavefronts do not follow from addresses
+    for op in sorted(OPERATIONS - UNCOUNTED)  # whose wavefronts do not follow from addresses
     for width in ((16,) if op in MATRICES else (4,) if effect_of(op) == "update" else WIDTHS)
 ]
 

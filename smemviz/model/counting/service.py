@@ -25,7 +25,7 @@ from smemviz.model.counting.pattern import different
 from smemviz.model.hardware.hardware import H200, WARP, Hardware, Rule, shared_rule
 from smemviz.model.hardware.operations import check_width, unpredictable
 from smemviz.recordings.data import SECTOR_BYTES
-from smemviz.recordings.vocabulary import FRAGMENTS
+from smemviz.recordings.vocabulary import UNCOUNTED
 
 _CHUNK = 1 << 14  # requests; 4 MiB of addresses, and about a millisecond
 _LIKE = 64  # requests like others are found as fast as Python serves one
@@ -237,7 +237,7 @@ def assign(addresses: ArrayLike, width: int, op: str = "load", hardware: Hardwar
 
 
 def _check_known(op: str) -> None:
-    if op in FRAGMENTS:
+    if op in UNCOUNTED:
         what = english("{op} cannot be counted from addresses: {why}", op=op, why=unpredictable(op, "uint16"))
         raise InputError(what)
 

@@ -12,7 +12,7 @@ from smemviz.errors import InputError
 from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import AS_MEASURED, BASES, Basis, BasisKind, device
 from smemviz.recordings.data import Launch
-from smemviz.recordings.vocabulary import ATOMICS, FRAGMENTS, MATRICES, POPULATION_COUNT, REDUCTIONS, WIDTHS
+from smemviz.recordings.vocabulary import ATOMICS, BULK, FAR, FRAGMENTS, MATRICES, POPULATION_COUNT, REDUCTIONS, WIDTHS
 
 Effect = Literal["load", "store", "update"]
 
@@ -41,6 +41,11 @@ _TABLE: dict[str, Operation] = {
     "store": Operation("store", WIDTHS, WIDTHS),
     "wmma_load": Operation("load"),
     "wmma_store": Operation("store"),
+    "bulk_load": Operation("load", since=(9, 0)),
+    "bulk_store": Operation("store", since=(9, 0)),
+    "cluster_load": Operation("load", since=(9, 0)),
+    "cluster_store": Operation("store", since=(9, 0)),
+    "cluster_update": Operation("update", since=(9, 0), shares=False),
 }
 for _op, _n in MATRICES.items():
     _effect: Effect = "store" if _op.startswith("st") else "load"
@@ -128,6 +133,10 @@ def unpredictable(op: str, dtype: DTypeLike, cc: tuple[int, int] = (9, 0)) -> st
     kind = np.dtype(dtype)
     if op in FRAGMENTS:
         return english("PTX does not tell which lane of a warp loads or stores which element of a wmma matrix.")
+    if op in BULK:
+        return english("The copy engine moves a bulk copy; its counters have words and no wavefronts.")
+    if op in FAR:
+        return english("Shared memory of another block is reached by way of a network, which counts no wavefronts.")
     if effect_of(op) == "update":
         if cc < operation(op).since:
             return _LOCK_LOOP

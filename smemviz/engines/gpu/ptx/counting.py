@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from smemviz.engines.gpu.ptx import access_calls
 from smemviz.engines.gpu.ptx.access_calls import ServedAs, served_as, shape_of_counts
 from smemviz.recordings.data import SECTOR_BYTES, WARP_SIZE, Site, Space
-from smemviz.recordings.vocabulary import FRAGMENTS
+from smemviz.recordings.vocabulary import UNCOUNTED
 
 
 def whole_bytes(site: Site) -> int:
@@ -25,7 +25,7 @@ def whole_bytes(site: Site) -> int:
 
 def _served_as(site: Site) -> ServedAs | None:
     """Return how a request is served, None where that is not known or it is one of global memory."""
-    return served_as(site.op, site.width) if site.space == "shared" and site.op not in FRAGMENTS else None
+    return served_as(site.op, site.width) if site.space == "shared" and site.op not in UNCOUNTED else None
 
 
 class Counting:

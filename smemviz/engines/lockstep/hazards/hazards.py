@@ -162,6 +162,22 @@ class Hazards:
                 return
         self.end()
 
+    def pass_mbarrier(self, blocks: NDArray[np.intp]) -> None:
+        """Let blocks, by their numbers in the batch, go on from a phase of an mbarrier that has ended.
+
+        Which of their threads have waited for it is not looked at, so that it orders all of them.
+        """
+        self._settle(unfinished=True)
+        here = np.zeros(self._blocks, np.bool_)
+        here[blocks] = True
+        self._races.pass_barrier(here)
+
+    def written(self, block: int, address: int, nbytes: int) -> None:
+        """Note bytes of a block's shared memory that something else than its threads has written."""
+        if not self._written.complete:
+            self._settle(unfinished=True)
+            self._written.add(block, address, nbytes)
+
     def end(self) -> None:
         self._settle(unfinished=False)
         self._races.pass_barrier()
@@ -206,6 +222,12 @@ class Written:
                     self._tell(access, np.flatnonzero(~known))
             if not access.loads:
                 self._written[access.cells] = True
+        self.complete = bool(self._written.all())
+
+    def add(self, block: int, address: int, nbytes: int) -> None:
+        """Note bytes of a block as written."""
+        first, last = self._cells.within(address), self._cells.within(address + nbytes - 1)
+        self._written.reshape(-1, self._cells.per_block)[block, first : last + 1] = True
         self.complete = bool(self._written.all())
 
     def _tell(self, access: SharedAccess, missing: NDArray[np.intp]) -> None:

@@ -76,6 +76,10 @@ class Cells:
         begin = array.address - self._start
         return slice(begin // self.nbytes, -(-(begin + array.nbytes) // self.nbytes))
 
+    def within(self, address: int) -> int:
+        """Return the cell of an address within its block."""
+        return (address - self._start) // self.nbytes
+
     def address(self, cell: int) -> int:
         """Return the byte address of a cell in its block's shared memory."""
         return cell % self.per_block * self.nbytes + self._start

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.engines.lockstep.ptx.clusters import Far, is_far
 from smemviz.engines.lockstep.ptx.code.module import UNSIGNED, Value
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.memory import SPACES, WINDOWS, space_at, spaces
@@ -18,6 +19,8 @@ _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3}
 def load(m: Machine, site: int | None, space: str, address: Value, count: int, width: int) -> list[Value]:
     """Return ``count`` neighbouring values of ``width`` bytes each, 0 where the address is out of bounds."""
     at = address.astype(np.int64)
+    if (apart := _apart(m, space, at)) is not None:
+        return _load_apart(m, site, space, apart, count, width)
     where = _memory_of_all(m, space, at, count * width)
     if where:
         at = at - WINDOWS[where] if space == "generic" and where != "global" else at
@@ -60,6 +63,15 @@ def store(m: Machine, site: int | None, space: str, address: Value, values: list
     """Store neighbouring values of ``width`` bytes each; of threads that store to one place, the last one's stays."""
     at = address.astype(np.int64)
     size = len(values) * width
+    if (apart := _apart(m, space, at)) is not None:
+        addresses, far = apart
+        all_values = [m.one_each(value) for value in values]
+        with m.only(np.flatnonzero(far)):
+            Far(m, site, space, addresses[far], len(values), width).store([value[far] for value in all_values])
+        with m.only(np.flatnonzero(~far)) as some:
+            if some:
+                store(m, site, space, addresses[~far], [value[~far] for value in all_values], width)
+        return
     where = _memory_of_all(m, space, at, size)
     if where:
         at = at - WINDOWS[where] if space == "generic" and where != "global" else at
@@ -88,6 +100,18 @@ def update(
     """Change elements with ``change(elements, numbers, values)``, which returns what was there before."""
     at, flat = address.astype(np.int64), [m.one_each(value) for value in values]
     old = np.zeros(m.active, UNSIGNED[width])
+    if (apart := _apart(m, space, at)) is not None:
+        addresses, far = apart
+        with m.only(np.flatnonzero(far)):
+            others = Far(m, site, space, addresses[far], 1, width)
+            of_lanes = np.flatnonzero(far)[others.lanes]
+            old[of_lanes] = change(others.elements, others.numbers, [value[of_lanes] for value in flat])
+            others.wrote()
+        with m.only(np.flatnonzero(~far)) as some:
+            if some:
+                mine = [value[~far] for value in flat]
+                old[~far] = m.one_each(update(m, site, space, addresses[~far], width, mine, change))
+        return m.as_active(old)
     for where, lanes, inner in _parts(m, site, space, at, width, width):
         with m.only(lanes):
             m.request(site, where, inner, width)
@@ -96,6 +120,35 @@ def update(
                 old[lanes[these]] = change(elements, numbers, [value[lanes[these]] for value in flat])
                 m.changes += not np.array_equal(before, elements[numbers])
     return m.as_active(old)
+
+
+def _apart(m: Machine, space: str, at: Value) -> tuple[NDArray[np.int64], NDArray[np.bool_]] | None:
+    """Return addresses one each and which are in the shared memory of another block, None where none is."""
+    if m.cluster_size == 1 or space not in ("shared", "generic") or not m.active:
+        return None
+    flat = m.one_each(at)
+    far = is_far(space, flat)
+    return (flat, far) if far.any() else None
+
+
+def _load_apart(
+    m: Machine,
+    site: int | None,
+    space: str,
+    apart: tuple[NDArray[np.int64], NDArray[np.bool_]],
+    count: int,
+    width: int,
+) -> list[Value]:
+    flat, far = apart
+    whole: list[Any] = [np.zeros(m.active, UNSIGNED[width]) for _ in range(count)]
+    with m.only(np.flatnonzero(far)):
+        for value, piece in zip(whole, Far(m, site, space, flat[far], count, width).load(count), strict=True):
+            value[far] = piece
+    with m.only(np.flatnonzero(~far)) as some:
+        if some:
+            for value, piece in zip(whole, load(m, site, space, flat[~far], count, width), strict=True):
+                value[~far] = m.one_each(piece)
+    return [m.as_active(value) for value in whole]
 
 
 def places(m: Machine, space: str, at: NDArray[np.int64], width: int) -> list[tuple[Any, NDArray[np.int64], Any]]:

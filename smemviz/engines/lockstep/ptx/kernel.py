@@ -75,7 +75,10 @@ def _moves_one(maker: Instruction, pointers: set[str]) -> bool:
 _STRONG = ("volatile", "relaxed", "acquire", "release", "mmio")
 _WITHOUT_RESULT = ("st", "red", "bra", "brx", "bar", "barrier", "stmatrix", "cp", "vprintf", "__assertfail")
 _CARRY = "%carry"  # of add.cc and its kin
-_OF_WARPS = {*("shfl", "vote", "match", "redux", "activemask", "elect"), *("mma", "wmma", "ldmatrix", "stmatrix")}
+_OF_WARPS = {
+    *("shfl", "vote", "match", "redux", "activemask", "elect"),
+    *("mma", "wmma", "wgmma", "ldmatrix", "stmatrix", "movmatrix"),
+}
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,7 @@ class MemoryInstruction:
     width: int
     dtype: str
     strong: bool = False  # what others see at once, as ``volatile`` and ``acquire`` do
+    orders: bool = False  # what threads wait for each other with
 
 
 class Kernel:
@@ -129,6 +133,7 @@ class Kernel:
         self.uses_warps = Special("laneid") in used or any(
             one.opcode in _OF_WARPS or one.words[:2] == ("bar", "warp") for one in flat.body
         )
+        self.uses_clusters = any(one.opcode == "mapa" for one in flat.body)
         self.local, self.local_size = _placed([v for v in flat.variables if v.space in ("local", "param")])
         self.blocks = find_blocks(flat)
 
@@ -141,7 +146,8 @@ class Kernel:
 
     def memory_site(self, instruction: Instruction, space: str, op: str, width: int, dtype: str) -> int:
         """Note a place that touches memory and return its number."""
-        self.memory.append(MemoryInstruction(instruction.place, space, op, width, dtype, instruction.has(*_STRONG)))
+        strong, orders = instruction.has(*_STRONG), "mbarrier" in instruction.words
+        self.memory.append(MemoryInstruction(instruction.place, space, op, width, dtype, strong, orders))
         number = len(self.memory) - 1
         self._sites_of.setdefault(id(instruction), []).append(number)
         return number

@@ -14,16 +14,18 @@ from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.lockstep.hazards.shared_accesses import Cells
 from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.memory.shared import SharedLayout
+from smemviz.engines.lockstep.ptx.clusters import RANK_BIT, rows_of_clusters
 from smemviz.engines.lockstep.ptx.code.module import DTYPES, UNSIGNED, PtxError, Value
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
 from smemviz.engines.lockstep.ptx.sites import SiteMap
-from smemviz.engines.lockstep.ptx.special import special_registers
+from smemviz.engines.lockstep.ptx.special import cluster_registers, special_registers
 from smemviz.engines.lockstep.running_launch import RunningLaunch, StoppedError
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.options import LaunchOptions
 from smemviz.languages import CUDA_CPP, Spelling
-from smemviz.recordings.data import WARP_SIZE, ArrayInfo
+from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Dim3
+from smemviz.recordings.vocabulary import FRAGMENTS, UNCOUNTED
 
 WORKSPACE_BYTES = 16
 _CYCLES = 64  # that pass from one reading of a clock to the next; lockstep has no time of its own
@@ -55,8 +57,12 @@ class Machine(RunningLaunch):
         arrays: Sequence[ArrayInfo] = (),
         grid_workspace: int | None = None,
         spelling: Spelling = CUDA_CPP.spelling,
+        cluster: Dim3 = (1, 1, 1),
     ) -> None:
-        """``grid_workspace`` is where blocks count each other at a barrier of the grid."""
+        """``grid_workspace`` is where blocks count each other at a barrier of the grid.
+
+        ``cluster`` is how many blocks one has along each axis; with more than one all blocks are one batch.
+        """
         super().__init__(
             name,
             configuration,
@@ -75,6 +81,10 @@ class Machine(RunningLaunch):
         self.symbols = symbols
         self.globals = arrays
         self.grid_workspace = grid_workspace
+        self.cluster = cluster
+        self.cluster_size = math.prod(cluster)
+        if self.cluster_size > 1:
+            self.cluster_rows, self.ranks = rows_of_clusters(configuration.grid, cluster)
         self.ticks = 0  # how often a clock was read
         self.changes = 0  # how often memory that others see has changed
         self.lanes: NDArray[np.intp] | None = None
@@ -87,6 +97,8 @@ class Machine(RunningLaunch):
         self.count = blocks * slots
         self.first_block = first_block
         self.special_values = special_registers(self.configuration, self.layout, first_block, blocks)
+        if self.cluster_size > 1:
+            self.special_values |= cluster_registers(self.configuration.grid, self.cluster, self.ranks)
         threads = math.prod(self.configuration.block)
         alive = np.tile(np.arange(slots) < threads, blocks)
         self.live = Mask(alive, threads * blocks)
@@ -215,6 +227,17 @@ class Machine(RunningLaunch):
             raise PtxError(f"%{name} is not known in lockstep")
         return self.special_values[name]
 
+    def row_of(self, own: int, address: int) -> int:
+        """Return the block of the batch that an address of shared memory is in, for a thread of the block ``own``.
+
+        Raises:
+            PtxError: where the cluster has no such block.
+        """
+        rank = (address >> RANK_BIT) - 1
+        if rank >= self.cluster_size:
+            raise PtxError(f"a cluster of {self.cluster_size} blocks has none of rank {rank}")
+        return own if rank < 0 or self.cluster_size == 1 else int(self.cluster_rows[own, rank])
+
     def symbol(self, name: str) -> int:
         """Return the address of a variable, in the terms of its space."""
         if name in self.kernel.local:
@@ -239,7 +262,11 @@ class Machine(RunningLaunch):
         mask = self.mask
         addresses: Any = int(at) if at.ndim == 0 else self._of_all(at)
         values = None
-        if space == "shared":
+        if self.kernel.memory[site].orders:
+            self.in_global.exchange_in_block(np.flatnonzero(mask.lanes))
+        elif self.sites.sites[number].op in UNCOUNTED - FRAGMENTS:
+            pass  # what is done by others than the threads, or elsewhere, is no access of theirs to their own memory
+        elif space == "shared":
             bits = self._bits(stored, size) if stored else None
             self.hazards.add(number, addresses, mask, bits)
             if len(stored) == 1 and logged:

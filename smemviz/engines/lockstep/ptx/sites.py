@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from smemviz.engines.lockstep.ptx.code.module import Place
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.frontends.cuda.sources import Text
+from smemviz.model.hardware.operations import effect_of
 from smemviz.recordings.data import ArrayInfo, Launch, Requests, Site, Space, Totals
+from smemviz.recordings.vocabulary import MATRICES, UNCOUNTED
 
 _SPACES: tuple[Space, Space] = ("shared", "global")
 
@@ -35,15 +37,19 @@ class SiteMap:
         numbers: dict[Any, int] = {}
         sites: list[Site] = []
         for raw, instruction in enumerate(kernel.memory):
-            for space in _SPACES if instruction.space == "generic" else (instruction.space,):
+            spaces = _SPACES if instruction.space == "generic" else (instruction.space,)
+            far = kernel.uses_clusters and "shared" in spaces and instruction.op not in (*MATRICES, *UNCOUNTED)
+            for space in (*spaces, *(("cluster",) if far else ())):
                 site = self._site(
                     instruction.place,
-                    "shared" if space == "shared" else "global",
+                    "global" if space == "global" else "shared",
                     instruction.op,
                     instruction.width,
                     instruction.dtype,
                     name,
                 )
+                if space == "cluster":
+                    site = replace(site, op=f"cluster_{effect_of(site.op)}")
                 key = (site.file, site.line, site.column, site.end_line, site.end_column, space, site.op, site.width)
                 if key not in numbers:
                     numbers[key] = len(sites)

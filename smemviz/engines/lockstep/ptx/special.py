@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.lockstep.memory.shared import SharedLayout
-from smemviz.recordings.data import WARP_SIZE
+from smemviz.recordings.data import WARP_SIZE, Dim3
 
 _MULTIPROCESSORS = 132  # of the H200, which lockstep stands in for
 _RESERVED = 1024
@@ -59,6 +60,19 @@ def special_registers(
         "cluster_nctarank": np.uint32(1),
         "is_explicit_cluster": np.bool_(False),
     }
+    return values
+
+
+def cluster_registers(grid: Dim3, cluster: Dim3, ranks: NDArray[np.int64]) -> dict[str, Any]:
+    """Return the registers of a launch with clusters, all of whose blocks are one batch; ``ranks`` are theirs."""
+    numbers = np.arange(len(ranks))
+    values: dict[str, Any] = {"cluster_ctarank": _column(ranks), "is_explicit_cluster": np.bool_(True)}
+    for axis, blocks, size in zip("xyz", grid, cluster, strict=True):
+        values[f"cluster_ctaid.{axis}"] = _column(numbers % blocks % size)
+        values[f"clusterid.{axis}"] = _column(numbers % blocks // size)
+        values[f"cluster_nctaid.{axis}"], values[f"nclusterid.{axis}"] = np.uint32(size), np.uint32(blocks // size)
+        numbers = numbers // blocks
+    values["cluster_nctarank"] = np.uint32(np.prod(cluster))
     return values
 
 

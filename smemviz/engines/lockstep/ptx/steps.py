@@ -14,6 +14,7 @@ from smemviz.engines.lockstep.ptx.instructions import (
     host_calls,
     loads,
     matrices,
+    warp_groups,
     warps,
 )
 from smemviz.engines.lockstep.ptx.kernel import Kernel, read_by
@@ -30,6 +31,7 @@ FAMILIES: dict[str, arithmetic.Family] = {
     "lanes of a warp": warps.FAMILY,
     "matrices in shared memory": matrices.MOVES,
     "products of matrices": matrices.PRODUCTS,
+    "products of warp groups": warp_groups.FAMILY,
     "asynchronous copies": copies.FAMILY,
     "calls of the host's": host_calls.FAMILY,
 }

@@ -98,7 +98,10 @@ class Waiting:
             live = self._machine.live.lanes.reshape(-1, slots)
             awaited = np.where(here, self._awaited.reshape(-1, slots), 0).max(axis=1)
             count = here.sum(axis=1) + self._arrived[:, number - BLOCK]
-            full = np.asarray(np.where(awaited > 0, count >= awaited, (here | ~live).all(axis=1)) & here.any(axis=1))
+            everyone = (here | ~live).all(axis=1)
+            if number == BLOCK + _OF_CLUSTER and self._machine.cluster_size > 1:
+                everyone = everyone[self._machine.cluster_rows].all(axis=1)
+            full = np.asarray(np.where(awaited > 0, count >= awaited, everyone) & here.any(axis=1))
             if full.any():
                 self._let_pass(np.flatnonzero((here & full[:, None]).reshape(-1)))
                 self._arrived[full, number - BLOCK] = 0
@@ -231,7 +234,7 @@ def barrier_of(kernel: Kernel, instruction: Instruction) -> Barrier:
     if instruction.has("warp"):
         return Barrier(None, members=read(kernel, operands[0], "u32"))
     if instruction.has("cluster"):
-        # A launch has no clusters here, so that each block is one: all its threads meet where they wait.
+        # Who has arrived goes on, and all meet where they wait.
         return Barrier(read(kernel, Number(_OF_CLUSTER), "u32"), arrives=instruction.has("arrive"))
     if not instruction.has("red"):
         number, *count = operands or (Number(0),)

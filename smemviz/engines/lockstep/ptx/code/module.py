@@ -205,6 +205,7 @@ class Function:
     labels: dict[str, int] = field(default_factory=dict)
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
     place: Place = Place()
+    cluster: tuple[int, int, int] | None = None  # how many blocks one has along each axis, where the text says so
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ _POINTER = re.compile(r"\.ptr(?:\s+\.(?:global|const|shared|local))?(?:\s+\.alig
 _ATTRIBUTES = re.compile(r"\.align\s+\d+|\.v[248]\b|\.attribute\([^)]*\)")
 _DECLARED = re.compile(r"\.(\w+)\s+([\w$%]+)\s*((?:\[[^\]]*\]\s*)*)")
 _LOCATION = re.compile(r"\.loc\s+(\d+)\s+(\d+)[^\n]*?(?:inlined_at\s+(\d+)\s+(\d+)[^\n]*)?(?:\n|$)")
+_CLUSTER = re.compile(r"\.reqnctapercluster\s+(\d+)\s*(?:,\s*(\d+)\s*)?(?:,\s*(\d+))?")
 _LABEL = re.compile(r"([\w$%]+)\s*:(?!:)")
 _MANY = re.compile(r"([\w$%]+)<(\d+)>")
 _NUMBERED = re.compile(r"(.*?)(\d+)")
@@ -130,7 +131,11 @@ def _function(head: str) -> Function:
         tuple(variable for part in split(match[what] or "") if (variable := _variable(part)))
         for what in ("parameters", "results")
     )
-    return Function(match["name"], parameters, results)
+    function = Function(match["name"], parameters, results)
+    if cluster := _CLUSTER.search(head):
+        x, y, z = (int(size or 1) for size in cluster.groups())
+        function.cluster = x, y, z
+    return function
 
 
 def _variable(text: str) -> Variable | None:

@@ -25,7 +25,7 @@ from smemviz.engines.lockstep.ptx.scheduler import Scheduler, TooLongError
 from smemviz.engines.lockstep.ptx.sites import SiteMap, with_names, written_at
 from smemviz.engines.lockstep.ptx.steps import Step, steps_of
 from smemviz.engines.lockstep.running_launch import COMPUTE_CAPABILITY, Place, check_threads, check_together, slots_of
-from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions, check_launch, check_shared
+from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions, check_cluster, check_launch, check_shared
 from smemviz.engines.recorder import LaunchOutcome
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.cuda.sources import Text
@@ -120,9 +120,10 @@ def execute(
     entry, kernel, stays = ready.entry, ready.kernel, len(memory.allocations)
     placed = {name: memory.place(name, data).start for name, data in parameters.items()}
     symbols = {**symbols, **placed, **ready.symbols}
-    cooperative = entry.is_cooperative
+    cooperative, cluster = entry.is_cooperative, kernel.function.cluster or (1, 1, 1)
     if cooperative:
         check_together(place, configuration, "this_grid()")
+    check_cluster(place, configuration.grid, cluster)
     workspace = memory.place("", np.zeros(WORKSPACE_BYTES, np.uint8)).start if cooperative else None
     threads = math.prod(configuration.grid) * slots_of(configuration)
 
@@ -142,10 +143,11 @@ def execute(
             arrays,
             workspace,
             entry.program.spelling,
+            cluster,
         )
 
     try:
-        done = _run(ready, machine, options, together=cooperative)
+        done = _run(ready, machine, options, together=cooperative or cluster != (1, 1, 1))
     finally:
         del memory.allocations[stays:]
     made, findings = done.result(entry.line, (*ready.layout.placed, *arrays))

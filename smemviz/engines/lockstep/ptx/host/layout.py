@@ -150,6 +150,8 @@ def _written(kernel: Kernel, pointing: Mapping[str, set[int]], everything: set[i
     origins = origins_of(kernel.body)
     written: set[int] = set()
     for instruction in kernel.body:
+        if instruction.opcode == "cp" and instruction.has("bulk") and "global" in instruction.words[-4:]:
+            return everything
         if not (instruction.opcode in _WRITING or instruction.has("store")) or instruction.has(
             "shared", "local", "param"
         ):

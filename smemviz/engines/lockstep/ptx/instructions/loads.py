@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.ptx import access
+from smemviz.engines.lockstep.ptx.clusters import RANK_BIT
 from smemviz.engines.lockstep.ptx.code.module import (
     DTYPES,
     SIZES,
@@ -120,6 +121,8 @@ def _load_parameter(name: str, offset: int, width: int, dtype: Any, puts: list[W
 
 
 def _store(kernel: Kernel, instruction: Instruction) -> Action:
+    if instruction.has("async", "bulk"):
+        raise PtxError(f"{'.'.join(instruction.words)} is not executed", instruction.place)
     width, space = SIZES[instruction.type], space_of(instruction)
     values = [read(kernel, source, f"b{8 * width}") for source in items_of(instruction.operands[1])]
     if space == "param":
@@ -157,6 +160,34 @@ def _is_in_space(kernel: Kernel, instruction: Instruction) -> Action:
     return lambda m: put(m, (spaces(value(m).astype(np.int64)) == number)[()])
 
 
+def _map_to_block(kernel: Kernel, instruction: Instruction) -> Action:
+    """Return the action of ``mapa``: the same address in the memory of another block of the cluster."""
+    put = write(kernel, instruction.operands[0], instruction.type)
+    value, rank = read(kernel, instruction.operands[1], instruction.type), read(kernel, instruction.operands[2], "u32")
+    kind = DTYPES[instruction.type].type
+    others = kind(((1 << 8 * SIZES[instruction.type]) - 1) ^ (0xFF << RANK_BIT))
+
+    def run(m: Machine) -> None:
+        if m.cluster_size == 1:
+            put(m, own(value(m)))
+        else:
+            put(m, (value(m) & others) | ((rank(m) + np.uint32(1)).astype(kind) << kind(RANK_BIT)))
+
+    return run
+
+
+def _rank_of_address(kernel: Kernel, instruction: Instruction) -> Action:
+    put = write(kernel, instruction.operands[0], "u32")
+    value = read(kernel, instruction.operands[1], instruction.type)
+
+    def run(m: Machine) -> None:
+        rank = (value(m).astype(np.int64) >> RANK_BIT) & 0xFF
+        here = m.pick(m.special("cluster_ctarank")).astype(np.int64)
+        put(m, np.where(rank > 0, rank - 1, here).astype(np.uint32)[()])
+
+    return run
+
+
 def _nothing(kernel: Kernel, instruction: Instruction) -> Action:
     return lambda m: None
 
@@ -178,6 +209,8 @@ FAMILY: Family = {
     **dict.fromkeys(("membar", "fence"), _fence),
     "cvta": _convert_address,
     "isspacep": _is_in_space,
+    "mapa": _map_to_block,
+    "getctarank": _rank_of_address,
     "alloca": _alloca,
     **dict.fromkeys(
         (

@@ -285,5 +285,16 @@ def _numbers(bits: NDArray[Any], kind: str) -> Any:
     return as_tf32(numbers) if kind == "tf32" else numbers
 
 
-MOVES: Family = {**dict.fromkeys(("ldmatrix", "stmatrix"), _matrix)}
+def _transpose(kernel: Kernel, instruction: Instruction) -> Action:
+    put, value = write(kernel, instruction.operands[0], "b32"), read(kernel, instruction.operands[1], "b32")
+
+    def run(m: Machine) -> None:
+        whole_warps(m, instruction)
+        rows = np.ascontiguousarray(m.one_each(value(m))).view(np.uint16).reshape(-1, 8, 8)
+        put(m, m.as_active(np.ascontiguousarray(rows.transpose(0, 2, 1)).view(np.uint32).reshape(-1)))
+
+    return run
+
+
+MOVES: Family = {**dict.fromkeys(("ldmatrix", "stmatrix"), _matrix), "movmatrix": _transpose}
 PRODUCTS: Family = {"mma": _product, "wmma": _wmma}
