@@ -202,7 +202,7 @@ def add_hardware(parser: Declares, default: str) -> None:
 
 
 def add_points(parser: Declares) -> None:
-    """Declare what makes many points of one, and what measures them."""
+    """Declare what makes many points of one."""
     parser.add_argument(
         "--over",
         metavar="NAME=VALUE,VALUE,...",
@@ -210,12 +210,6 @@ def add_points(parser: Declares) -> None:
         action="append",
         default=[],
         help="repeat for each of these values of a constant; given twice, for all combinations",
-    )
-    parser.add_argument(
-        "--dask",
-        metavar="ADDRESS",
-        help="let a Dask cluster do it: tcp://HOST:8786, or local for a process per GPU of this machine, or per core "
-        "without a GPU",
     )
 
 

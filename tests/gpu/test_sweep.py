@@ -102,14 +102,3 @@ def test_results_are_kept_beside_what_is_there(tmp_path):
     done = smemviz("--sizes", "32", "-o", path)
     assert (done.returncode, done.stdout) == (2, "")
     assert "another version of the kernel file; nothing was measured, name another file" in done.stderr
-
-
-def test_processes_of_a_cluster_measure_what_one_process_measures(small):
-    done = smemviz("--sizes", "64,128", "--dask", "local", "--json")
-    assert done.returncode == 0, done.stderr
-    found, alone = parse_sweep(done.stdout), small(FILE)
-    assert {point.size.m for point in found.points} == {64, 128}
-    assert [one.name for one in found.ceilings] == [one.name for one in alone.ceilings]
-    here, there = ({p.kernel: p for p in sweep.points if p.size.m == 64 and p.tile} for sweep in (alone, found))
-    assert here.keys() == there.keys()
-    assert {name: point.moved for name, point in here.items()} == {name: point.moved for name, point in there.items()}

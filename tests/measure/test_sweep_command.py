@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import swept as made
 from helpers.commands import Command
 
-from smemviz.cli import cluster as cluster_module
 from smemviz.cli.main import main
-from smemviz.cli.verbs import sweep as sweep_module
 from smemviz.cli.verbs.sweep import SIZES, _sizes
 from smemviz.engines.backend import gpu_engine
 from smemviz.engines.launch_shape import Configuration
 from smemviz.frontends.reading import read_program
 from smemviz.measure.sweep.launches import Job, Matrices, Measure
 from smemviz.paths import kernels_dir
-from smemviz.recordings.sweep import Size, Sweep, parse_sweep, save_sweep, sweep_facts
+from smemviz.recordings.sweep import Size
 
 FILE = str(kernels_dir() / "matmul.py")
 
@@ -94,63 +87,6 @@ def test_without_a_gpu_there_is_nothing_to_measure(command: Command) -> None:
     assert "no GPU here" in command("sweep", FILE, code=3).err
 
 
-def test_a_cluster_measures_each_size_and_knows_what_was_measured_before(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: Command
-) -> None:
-    asked: list[tuple[str, int, list[int]]] = []
-    cards = iter(["Test Card"] * 4 + ["Test Card", "Other Card"])
-
-    def measured(
-        file: Path, constants: dict[str, str], size: Size, limit: float, before: Sweep | None
-    ) -> tuple[dict[str, str], Sweep]:
-        """Stand in for a GPU."""
-        asked.append((constants["TILE"], size.m, [point.size.m for point in before.points] if before else []))
-        found = replace(
-            made.sweep(),
-            device=replace(made.CARD, name=next(cards)),
-            points=(made.at_rate("tiled", size, 1e12, int(constants["TILE"])),),
-        )
-        return constants, found
-
-    @contextmanager
-    def no_cluster(address: str) -> Iterator[None]:
-        yield
-
-    monkeypatch.setattr(sweep_module, "_measure", measured)
-    monkeypatch.setattr(cluster_module, "cluster", no_cluster)
-    monkeypatch.setattr(cluster_module, "results", lambda client, work, points: (work(*point) for point in points))
-    options = ["--sizes", "128,64", "--over", "TILE=16,32", "--dask", "tcp://there:8786"]
-    points = command("sweep", FILE, *options, "--json").json["points"]
-    assert sorted((point["tile"], point["size"]["m"]) for point in points) == [(16, 64), (16, 128), (32, 64), (32, 128)]
-    assert asked == [("16", 64, []), ("32", 64, []), ("16", 128, [64]), ("32", 128, [64])]
-    assert command("sweep", FILE, *options, code=2).err == (
-        "smemviz: tcp://there:8786 has GPUs of several kinds; sweep each kind by itself\n"
-    )
-
-
-def test_a_card_that_the_file_is_not_of_is_refused_when_the_first_point_is_there(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    measured = []
-
-    def points(client: None, work: object, points: Iterator[tuple[object, ...]]) -> Iterator[tuple[object, Sweep]]:
-        for _, constants, *_ in points:
-            measured.append(constants)
-            yield constants, made.sweep()
-
-    kept = tmp_path / "other.sweep.json"
-    program = read_program(FILE)
-    save_sweep(replace(made.sweep(), sha256=program.sha256, device=replace(made.CARD, name="Other Card")), kept)
-    monkeypatch.setattr(cluster_module, "cluster", lambda address: nullcontext())
-    monkeypatch.setattr(cluster_module, "results", points)
-    assert main(["sweep", FILE, "--sizes", "64,128,256", "--dask", "tcp://there:8786", "-o", str(kept)]) == 2
-    assert capsys.readouterr().err == (
-        f"smemviz: {kept}: holds what was measured on another card, or of another version of the kernel file; "
-        "name another file\n"
-    )
-    assert len(measured) == 1
-
-
 @pytest.mark.parametrize("name", ["PITCH", "M"])
 def test_points_that_a_sweep_would_take_for_one_are_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sweep", FILE, "--over", f"{name}=64,128", "--over", "DTYPE=float32,float64"]) == 2
@@ -162,25 +98,22 @@ def test_points_that_a_sweep_would_take_for_one_are_refused(name: str, capsys: p
 
 def test_larger_sizes_are_foretold_from_what_was_measured_before() -> None:
     job = Job(10.0, None, None, 1)
-    job.remember([made.at_rate("tiled", Size(64, 64, 64), 1e6), made.at_rate("cuBLAS", Size(64, 64, 64), 1e6, None)])
+    job.learn("tiled", "launch", Size(64, 64, 64), 64**3 * 2 / 1e6)
     assert job.predicted("tiled", "launch", Size(128, 128, 128)) == pytest.approx(128**3 * 2 / 1e6)
     assert job.predicted("cuBLAS", "launch", Size(128, 128, 128)) == 0
-    assert job.counted["tiled"].grid == (2, 2, 1)
 
 
-def test_a_count_is_foretold_from_those_of_other_processes() -> None:
+def test_a_count_is_foretold_from_those_of_smaller_sizes() -> None:
     size, larger = Size(64, 64, 64), Size(128, 128, 128)
     program = read_program(FILE)
-    there = Job(10.0, None, None, 1)
-    there.learn("tiled", "count", size, 2.0)
+    job = Job(10.0, None, None, 1)
+    job.learn("tiled", "count", size, 2.0)
     matrix = np.zeros((64, 64), np.float32)
     points = [
-        Measure(there, program, one, Matrices())._point("tiled", [matrix] * 3, None, grid=(2, 2))
+        Measure(job, program, one, Matrices())._point("tiled", [matrix] * 3, None, grid=(2, 2))
         for one in (size, larger)
     ]
     assert [point.count_s for point in points] == [2.0, None]
-    job = Job(10.0, None, None, 1)
-    job.remember(parse_sweep(json.dumps(sweep_facts(replace(made.sweep(), points=tuple(points))))).points)
     assert job.predicted("tiled", "count", larger) == pytest.approx(2.0 * 8)
     config = Configuration((4, 4, 1), (32, 32, 1))
     counted = Measure(job, program, larger, Matrices())._count("tiled", config, pytest.fail, ())  # type: ignore[arg-type]

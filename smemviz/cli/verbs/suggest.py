@@ -14,8 +14,7 @@ turned by one step, or the configurations of autotune taken one after the other.
 
   smemviz suggest kernels/triton/matmul.py
 
---over repeats this for each choice of constants. With --dask the processes of a cluster do it; they need FILE under
-the same path.
+--over repeats this for each choice of constants.
 
 A recording (*.smem.npz) is verified only where its kernel file is here and unchanged: no code of a recording is run.
 
@@ -100,19 +99,13 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _answers(arguments: argparse.Namespace) -> Iterator[Answered]:
-    """Answer for each choice of constants, here or in a cluster, as answers come."""
-    from smemviz.cli.cluster import cluster, results
+    """Answer for each choice of constants, as answers come."""
     from smemviz.progress import progress_bar
 
     of = arguments.engine, arguments.view, arguments.target, arguments.config
-    points = [(arguments.file, constants, *of) for constants in combinations(arguments)]
-    if arguments.dask:
-        with cluster(arguments.dask) as client:
-            yield from results(client, _answer, points)
-        return
-    for point in points:
+    for constants in combinations(arguments):
         with progress_bar() as progress:
-            answered = _answer(*point, progress)
+            answered = _answer(arguments.file, constants, *of, progress)
         yield answered
 
 
@@ -125,7 +118,7 @@ def _answer(
     config: int | None,
     progress: Callback | None = None,
 ) -> Answered:
-    """Answer for one choice of constants; this is what a process of a cluster does."""
+    """Answer for one choice of constants."""
     from smemviz.engines.backend import chosen
     from smemviz.engines.options import DEFAULT_TARGET
     from smemviz.model.hardware.hardware import Hardware

@@ -2,18 +2,14 @@
 
 The file has constants M, K and N, and kernels that take (c, a, b). A size that is expected to take longer than --limit
 is skipped, and the result says so. Exits 1 when main() failed at a size.
-
-With --dask the GPUs of a cluster, all of one kind, measure the sizes; its processes need FILE under the same path.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import reduce
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemviz.cli.settings import (
@@ -78,7 +74,7 @@ def execute(arguments: argparse.Namespace) -> int:
     older = load_sweep(arguments.output) if arguments.output and arguments.output.exists() else None
     if older and not older.is_of(program.sha256, digests(program)):
         raise InputError(f"{arguments.output}: {OF_ANOTHER}; nothing was measured, name another file")
-    newer = _measured_there(arguments, older) if arguments.dask else _measured_here(arguments, programs, older)
+    newer = _measured(arguments, programs, older)
     if arguments.output:
         save_sweep(joined(older, newer) if older else newer, arguments.output)
     if arguments.json:
@@ -88,7 +84,7 @@ def execute(arguments: argparse.Namespace) -> int:
     return 1 if newer.notes else 0
 
 
-def _measured_here(arguments: argparse.Namespace, programs: Sequence[Program], older: Sweep | None) -> Sweep:
+def _measured(arguments: argparse.Namespace, programs: Sequence[Program], older: Sweep | None) -> Sweep:
     from smemviz.engines.backend import gpu_engine
     from smemviz.progress import progress_bar
     from smemviz.recordings.sweep import OF_ANOTHER, joined
@@ -99,44 +95,6 @@ def _measured_here(arguments: argparse.Namespace, programs: Sequence[Program], o
         from smemviz.measure.sweep.sweep import sweep
 
         return reduce(joined, (sweep(program, arguments.sizes, arguments.limit, progress) for program in programs))
-
-
-def _measured_there(arguments: argparse.Namespace, older: Sweep | None) -> Sweep:
-    """Have a cluster measure, a size with a choice of constants at a time, small ones first."""
-    from smemviz.cli.cluster import cluster, results
-    from smemviz.progress import progress_bar
-    from smemviz.recordings.sweep import OF_ANOTHER, joined
-
-    sizes = sorted(set(arguments.sizes), key=lambda size: size.operations)
-    points = list(itertools.product(sizes, combinations(arguments)))
-    so_far: dict[tuple[tuple[str, str], ...], Sweep] = {}
-
-    def configurations() -> Iterator[tuple[object, ...]]:
-        for size, constants in points:
-            before = so_far.get(tuple(constants.items()))
-            yield arguments.file, constants, size, arguments.limit, before
-
-    with cluster(arguments.dask) as client, progress_bar() as progress:
-        for done, (constants, newer) in enumerate(results(client, _measure, configurations())):
-            progress(done, len(points), newer.points[0].size.name)
-            key = tuple(constants.items())
-            if older and older.device.name != newer.device.name:
-                raise InputError(f"{arguments.output}: {OF_ANOTHER}; name another file")
-            if any(sweep.device.name != newer.device.name for sweep in so_far.values()):
-                raise InputError(f"{arguments.dask} has GPUs of several kinds; sweep each kind by itself")
-            so_far[key] = joined(so_far[key], newer) if key in so_far else newer
-    return reduce(joined, so_far.values())
-
-
-def _measure(
-    file: Path, constants: dict[str, str], size: Size, limit: float, before: Sweep | None
-) -> tuple[dict[str, str], Sweep]:
-    """Measure one point; this is what a process of a cluster does."""
-    from smemviz.frontends.reading import read_program
-    from smemviz.measure.sweep.sweep import sweep
-
-    with main_output(True):
-        return constants, sweep(read_program(file).with_constants(constants), [size], limit, before=before)
 
 
 def _require_products(program: Program) -> None:

@@ -72,16 +72,6 @@ class Job:
         before, seconds = self._known.get((kernel, what), (None, None))
         return seconds if before == size else None
 
-    def remember(self, points: Sequence[Point]) -> None:
-        """Learn from what was measured before."""
-        for point in sorted(points, key=lambda point: point.size.operations):
-            if point.time and point.grid:
-                self.learn(point.kernel, "launch", point.size, point.time.median_us * 1e-6)
-            if point.count_s is not None:
-                self.learn(point.kernel, "count", point.size, point.count_s)
-            if point.moved:
-                self.counted.setdefault(point.kernel, Counted(point.size, point.grid, point.moved))
-
     def too_long(self, expected: float) -> str:
         """Say why something is skipped."""
         return english(

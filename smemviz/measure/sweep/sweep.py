@@ -43,7 +43,6 @@ def sweep(
     sizes: Sequence[Size],
     limit_s: float,
     progress: Progress | None = None,
-    before: Sweep | None = None,
 ) -> Sweep:
     """Measure every kernel of a file at every size.
 
@@ -52,21 +51,17 @@ def sweep(
         sizes: what to multiply; the smallest is measured first, for the larger ones are foretold from it.
         limit_s: a point that is expected to take longer is skipped, and says so.
         progress: called as ``progress(done, total, text)``.
-        before: what was measured of this file on such a card: sizes are foretold from its sizes as well, and its
-            ceilings hold.
 
     Raises:
         MissingError: when there is no GPU.
     """
     card = gpu_engine().device()
-    start_up = before.start_up_s if before else _start_up_seconds()
+    start_up = _start_up_seconds()
     blas = find_blas()
     ordered = sorted(set(sizes), key=lambda size: size.operations)
     job = Job(limit_s, blas, progress, len(ordered) * (len(program.kernels) + 3) + 1)
     job.step("ceilings")
-    ceilings = before.ceilings if before else measure_ceilings()
-    if before:
-        job.remember(before.points)
+    ceilings = measure_ceilings()
     for size in ordered:
         _measure(job, program, size)
     return Sweep(
