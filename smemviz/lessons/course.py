@@ -17,12 +17,13 @@ from smemviz.lessons.mapping import REDUCTION, SWIZZLE
 from smemviz.lessons.pads import BY_HAND, PADDING, RECTANGLE
 from smemviz.lessons.start import LANES, WHY
 from smemviz.lessons.traffic import SECTORS, TILES
+from smemviz.lessons.triton_tiles import TRITON
 from smemviz.paths import kernels_dir
 
 LESSONS = (
     *(WHY, LANES, SECTORS, BARRIER, RACE, TILES, REUSE),
     *(BANK, ROW, COLUMN, SHARED_WORD, PADDING, RECTANGLE, BY_HAND, SWIZZLE, REDUCTION),
-    *(COMPILER, OCCUPANCY, MATTER),
+    *(COMPILER, TRITON, OCCUPANCY, MATTER),
 )
 
 

@@ -45,6 +45,7 @@ def answer(slug: str, **knobs: str) -> str:
         ("reduction", {}, "8"),  # 32 lanes 8 words apart: 4 banks
         ("reduction", {"ROUND": "4"}, "8"),  # 8 lanes left, 32 words apart
         ("reduction", {"KERNEL": "halves"}, "1"),
+        ("triton", {}, "24"),  # row 5 begins at word 80, and piece 0 is at place 2
         ("occupancy", {}, "6"),  # 228 KiB / 33 KiB
         ("occupancy", {"KIB": "100"}, "2"),
         ("occupancy", {"KIB": "8", "THREADS": "128"}, "16"),  # 2,048 / 128
@@ -123,6 +124,7 @@ AGAIN = {
     "lanes": lambda knobs: (int(knobs["Y"]) * int(knobs["BDIMX"]) + 5) % 32,
     "barrier": lambda knobs: 63 - int(knobs["THREAD"]),
     "swizzle": lambda knobs: (6 * 32 + (int(knobs["WARP"]) ^ 6)) % 32,
+    "triton": lambda knobs: (16 * int(knobs["ROW"]) + 4 * (int(knobs["ROW"]) // 2 % 4)) % 32,
     "reduction": lambda knobs: reduced(knobs["KERNEL"], 2 ** int(knobs["ROUND"])),
 }
 

@@ -52,11 +52,11 @@ def test_lessons_are_found_by_number_and_name() -> None:
     assert [lesson.slug for lesson in LESSONS] == [
         *("why", "lanes", "sectors", "barrier", "race", "tiles", "reuse"),
         *("banks", "rows", "columns", "words", "padding", "rectangles", "by-hand", "swizzle", "reduction"),
-        *("compiler", "occupancy", "matter"),
+        *("compiler", "triton", "occupancy", "matter"),
     ]
     assert lesson_of("10") is lesson_of("columns") is LESSONS[9]
-    with pytest.raises(InputError, match="no lesson '20'; there are 1 why, 2 lanes"):
-        lesson_of("20")
+    with pytest.raises(InputError, match="no lesson '21'; there are 1 why, 2 lanes"):
+        lesson_of("21")
 
 
 def test_a_lesson_builds_on_lessons_before_it() -> None:
@@ -110,6 +110,12 @@ def test_lanes_that_a_hint_names_do_collide(rows: int) -> None:
         ("race", {}, "0", "Lane 0 loads held[6], which thread 6 stored, of its own warp."),
         ("swizzle", {}, "11", "That is 5 + 6. ^ compares bit by bit: a bit of the result is 1 where the two differ."),
         ("reduction", {}, "1", "Lane 0 asks word 0, in bank 0. Lane 4 asks word 32, in bank 0 as well."),
+        ("triton", {}, "16", "That is where the row begins. Its piece 0 is kept at place 2, 8 words further."),
+        ("triton", {}, "8", "That is the place within the row, and the row itself begins in bank 16."),
+        (
+            "triton", {"ROW": "6"}, "3",
+            "A row has 16 words, so row 6 begins in bank 0. Its piece 0 is at place 3, and a place has 4 words.",
+        ),
         ("occupancy", {}, "7", "Each block takes 1 KiB more than it declares."),
         ("reuse", {}, "256", "The block has 256 threads, and 32 of them are a warp."),
         (

@@ -79,3 +79,9 @@ def test_an_array_of_one_axis_is_drawn_in_rows_that_their_first_elements_number(
         (0, 8, "L1"),
         (16, 0, "L2"),
     ]
+
+
+def test_the_tile_of_triton_lies_as_the_lesson_says_and_a_plain_one_would_take_four_times_as_many() -> None:
+    stage = lesson_of("triton").stage({"ROW": "5"})
+    assert "4 wavefronts, as few as possible. Without the swizzle they would take 16." in stage.because
+    assert stage.origin == "Counted from a lockstep run of matmul.py with these constants."
