@@ -140,7 +140,7 @@ def test_files_from_elsewhere_never_run_on_the_host(write: Write) -> None:
     with pytest.raises(KernelFileError, match="comes from elsewhere and is not run"):
         program_run.run(elsewhere)
     shared = Library([path], local=False)
-    with pytest.raises(KernelFileError, match="on your own machine only"):
+    with pytest.raises(KernelFileError, match="only on your own machine"):
         shared.show(RunState(file="p.cu"))
     assert not path.with_name("touched").exists()
     own = Library([path]).show(RunState(file="p.cu"))
