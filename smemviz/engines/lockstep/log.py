@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.values.masks import Mask
-from smemviz.model.counting.summary import add_requests, added, totals_of
+from smemviz.model.counting.summary import Counting
 from smemviz.recordings.data import WARP_SIZE, Requests, Site, Totals
 
 _MOST_KNOWN = 4096  # rows of a launch that is likely to be made again
@@ -156,7 +156,7 @@ class Log:
     ) -> None:
         self.sites = sites
         some = chosen is not None and len(chosen) < blocks
-        self.totals: Totals | None = totals_of(sites, Requests.empty()) if some else None
+        self._counting = Counting(sites) if some else None
         self._wanted = chosen
         self._blocks = blocks
         self._warps_per_block = warps_per_block
@@ -166,6 +166,11 @@ class Log:
         self._kept_rows = 0
         self._sorted = True
         self.begin(0, 0)
+
+    @property
+    def totals(self) -> Totals | None:
+        """What was counted; None where everything is kept."""
+        return self._counting.totals if self._counting is not None else None
 
     def begin(self, first_block: int, blocks: int) -> None:
         self._first_block = first_block
@@ -202,9 +207,9 @@ class Log:
         rows = len(execution.step)
         self._rows += rows
         self._pending_rows += rows
-        if self.totals is None and self._rows * ROW_BYTES > self._limit:
+        if self._counting is None and self._rows * ROW_BYTES > self._limit:
             self._count_from_here()
-        elif self.totals is not None and self._pending_rows * ROW_BYTES > _COUNT_BYTES:
+        elif self._counting is not None and self._pending_rows * ROW_BYTES > _COUNT_BYTES:
             self._count()
 
     def add_rows(
@@ -216,12 +221,14 @@ class Log:
     ) -> None:
         """Note requests in the order of blocks, and in that of each warp's steps; ``of`` gives some or all of them."""
         self._rows += len(sites)
-        if self.totals is None and self._rows * ROW_BYTES > self._limit:
+        if self._counting is None and self._rows * ROW_BYTES > self._limit:
             self._count_from_here()
         chosen: Any = slice(None)
-        if self.totals is not None:
-            for site in np.flatnonzero(np.bincount(sites)).tolist():
-                add_requests(self.totals, site, self.sites[site], [addresses[sites == site]], 1)
+        if self._counting is not None:
+            self._counting.add_rows(addresses, sites)
+            begin, end = np.searchsorted(self._chosen, blocks[[0, -1]], side="left")
+            if begin == end and self._chosen[min(end, len(self._chosen) - 1)] != blocks[-1]:
+                return
             chosen = np.isin(blocks, self._chosen).nonzero()[0]
             self._kept_rows += len(chosen)
             # What goes beyond the limit is never kept again, so that every warp's steps are without a gap.
@@ -235,13 +242,13 @@ class Log:
         self._epoch = self._epoch + passing
 
     def end(self) -> None:
-        if self.totals is not None:
+        if self._counting is not None:
             self._count()
         done = self._first_block + self._warps // self._warps_per_block
         executions = [*self._settled, *self._pending]
         self._parts.append(in_order(executions, range(self._first_block, done), self._warps_per_block))
         self._settled, self._pending = [], []
-        if self.totals is None and self._rows * ROW_BYTES * self._blocks > _FAR * self._limit * done:
+        if self._counting is None and self._rows * ROW_BYTES * self._blocks > _FAR * self._limit * done:
             self._count_from_here()
 
     def requests(self) -> Requests:
@@ -265,16 +272,17 @@ class Log:
         return np.unique(few) if self._wanted is None else self._wanted
 
     def _count_from_here(self) -> None:
-        self.totals = totals_of(self.sites, Requests.empty())
+        self._counting = Counting(self.sites)
         for part in self._parts:
-            self.totals = added(self.totals, totals_of(self.sites, part))
+            for site in np.unique(part.site).tolist():
+                self._counting.add(site, [part.addresses[part.site == site]], 1)
         self._parts = [part.select(np.isin(part.block, self._chosen)) for part in self._parts]
         self._kept_rows = sum(len(part) for part in self._parts)
         self._count()
 
     def _count(self) -> None:
         """Add what is pending to the totals and keep the chosen blocks' part of it."""
-        assert self.totals is not None
+        assert self._counting is not None
         by_site: dict[tuple[int, int], list[NDArray[np.int64]]] = {}
         for execution in self._pending:
             rows, times = execution.distinct
@@ -286,7 +294,7 @@ class Log:
                 if len(chosen.step) and self._kept_rows * ROW_BYTES <= self._limit:
                     self._settled.append(chosen)
         for (site, times), tables in by_site.items():
-            add_requests(self.totals, site, self.sites[site], tables, times)
+            self._counting.add(site, tables, times)
         self._pending, self._pending_rows = [], 0
 
     def _restricted(self, execution: Execution) -> Execution:

@@ -12,7 +12,9 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from numba.core.ccallback import CFunc
+from numba.core.cgutils import voidptr_t
 from numba.core.sigutils import normalize_signature
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from smemviz.model.hardware.hardware import Rule
@@ -72,6 +74,22 @@ def inlined(function: F) -> F:
     return compiled(function, forceinline=True)
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def pointer(typing_context: Any, address: Any) -> Any:
+    """Return an address as a pointer, of which an array is made."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], voidptr_t)
+
+    return numba.types.voidptr(address), codegen
+
+
+@inlined
+def borrowed(array: Any) -> Any:
+    """Return an array as one whose rows nobody counts as references to it, which takes as long as a short loop."""
+    return numba.carray(pointer(array.ctypes.data), array.shape, array.dtype)
+
+
 def in_python(function: Any) -> Any:
     """Return a compiled function of this module as Python runs it, on arrays of Python's integers where they grow."""
     names = {name: getattr(value, "py_func", value) for name, value in globals().items()}
@@ -118,6 +136,42 @@ def _is_moved(row: NDArray[np.int64], known: NDArray[np.int64], by: int, lanes: 
     return other == 0
 
 
+@inlined
+def unit_of(rule: Rule) -> int:
+    """Return the power of two of the bytes that a request may move by and cost the same."""
+    return rule.word_shift if (rule.banks << rule.word_shift) == (1 << rule.row_shift) else rule.row_shift
+
+
+@compiled
+def find_different(
+    rows: NDArray[np.int64],
+    sites: NDArray[np.int64],
+    units: NDArray[np.int64],
+    first: NDArray[np.int64],
+    times: NDArray[np.int64],
+) -> int:
+    """Find the rows that are not one before of their site, moved by whole units of it; returns how many.
+
+    ``first`` and ``times``, (n,), take the numbers of these rows, and how many are like each, itself included.
+    """
+    rows = borrowed(rows)
+    known = np.full(len(units) * _PATTERNS, -1, np.int64)
+    found = 0
+    for r in range(rows.shape[0]):
+        row, site = rows[r], sites[r]
+        start = _first_active(row)
+        slot = site * _PATTERNS + _slot(row, start, units[site])
+        at = known[slot]
+        if at >= 0 and start >= 0:
+            by = start - _first_active(rows[first[at]])
+            if by & ((1 << units[site]) - 1) == 0 and _is_moved(row, rows[first[at]], by, 32):
+                times[at] += 1
+                continue
+        first[found], times[found], known[slot] = r, 1, found
+        found += 1
+    return found
+
+
 @compiled
 def serve_rows(
     rows: NDArray[np.int64],
@@ -142,7 +196,7 @@ def serve_rows(
     known_first = np.full(_PATTERNS, -1, np.int64)
     known_at = np.zeros(_PATTERNS, np.int64)
     memory = _NEW_ROWS if power_of_two and not keep else 0
-    unit = rule.word_shift if (rule.banks << rule.word_shift) == (1 << rule.row_shift) else rule.row_shift
+    unit = unit_of(rule)
     keys = np.zeros(_SLOTS, np.int64)
     phase_of = np.zeros(_SLOTS, np.int64)
     turn = np.zeros(_SLOTS, np.int64)

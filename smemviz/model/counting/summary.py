@@ -68,20 +68,48 @@ def added(left: _Counts, right: _Counts) -> _Counts:
     return type(left)(*(getattr(left, field.name) + getattr(right, field.name) for field in fields(cast(Any, left))))
 
 
-def add_requests(totals: Totals, i: int, site: Site, tables: Sequence[NDArray[np.int64]], times: int) -> None:
-    """Add the requests of some tables to one site, each ``times`` over; they are known to be well formed."""
-    totals.requests[i] += sum(map(len, tables)) * times
-    rule = rule_at(site, TOTALS_FOR)
-    if rule is not None:
-        _add_counts(totals, i, site, serve_tables(tables, rule), times)
+class Counting:
+    """Adds requests to the totals of a launch that is not kept whole; they are known to be well formed."""
+
+    def __init__(self, sites: Sequence[Site]) -> None:
+        self.totals = totals_of(sites, Requests.empty())
+        self._sites = sites
+        self._rules = [rule_at(site, TOTALS_FOR) for site in sites]
+
+    def add(self, i: int, tables: Sequence[NDArray[np.int64]], times: int | NDArray[np.int64]) -> None:
+        """Add the requests of some tables to one site, all or each ``times`` over."""
+        rule, rows = self._rules[i], sum(map(len, tables))
+        self.totals.requests[i] += times.sum() if isinstance(times, np.ndarray) else rows * times
+        if rule is not None:
+            _add_counts(self.totals, i, self._sites[i], serve_tables(tables, rule), times)
+
+    def add_rows(self, rows: NDArray[np.int64], at: NDArray[np.int64]) -> None:
+        """Add the requests of a table to the sites that they are ``at``; most are like one before, and counted once."""
+        from smemviz.model.counting.jit import find_different, in_python, unit_of
+
+        units = np.array([in_python(unit_of)(rule) if rule else 0 for rule in self._rules])
+        first, times = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+        found = find_different(rows, at, units, first, times)
+        first, times = first[:found], times[:found]
+        its_site = at[first]
+        for site in np.flatnonzero(np.bincount(its_site)).tolist():
+            here = its_site == site
+            self.add(site, [rows[first[here]]], times[here])
 
 
-def _add_counts(totals: Totals, i: int, site: Site, columns: Iterable[NDArray[np.int64]], times: int = 1) -> None:
+def _add_counts(
+    totals: Totals,
+    i: int,
+    site: Site,
+    columns: Iterable[NDArray[np.int64]],
+    times: int | NDArray[np.int64] = 1,
+) -> None:
     for name, counts in zip(SPACES[site.space].counts, columns, strict=False):
         if name == "degree":
-            totals.degrees[i] += np.bincount(counts, minlength=WARP_SIZE + 1) * times
+            each = times if isinstance(times, np.ndarray) else np.full(len(counts), times)
+            totals.degrees[i] += np.bincount(counts, each, minlength=WARP_SIZE + 1).astype(np.int64)
         else:
-            getattr(totals, name)[i] += counts.sum() * times
+            getattr(totals, name)[i] += (counts * times).sum()
 
 
 def _row(site: Site, totals: Totals, i: int, cc: tuple[int, int], *, complete: bool = True) -> SiteSummary:

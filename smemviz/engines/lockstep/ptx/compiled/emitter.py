@@ -1,7 +1,8 @@
-"""A kernel as LLVM IR: a function that runs blocks of a warp, each instruction an operation on vectors of 32 lanes.
+"""A kernel as LLVM IR: a function that runs a warp, each instruction an operation on vectors of 32 lanes.
 
-What a block computes stays in its values. Registers that other blocks read are in memory, where only the lanes that run
-change. Lanes that do not run compute too, with whatever is there; what they get is not kept.
+Of the lanes that can run those at the lowest block go first. What a block computes stays in its values. Registers that
+other blocks read are in memory, where only the lanes that run change. Lanes that do not run compute too, with whatever
+is there; what they get is not kept.
 """
 
 from __future__ import annotations
@@ -69,41 +70,49 @@ class Emitter(StateIr):
         self._access_at, self.permute_at, self.match_at = access_at, permute_at, match_at
         self._offsets, self.registers_bytes = kept_registers(kernel)
         self.module = ir.Module()
-        self._function = ir.Function(self.module, ir.FunctionType(LONG, [LONG] * 6), "visit")
+        self._function = ir.Function(self.module, ir.FunctionType(LONG, [LONG] * 4), "run_warp")
         self._emit()
 
     # -- the function
 
     def _emit(self) -> None:
-        state, at, registers, number, mask, self._limit = self._function.args
+        state, at, registers, of_warp = self._function.args
         blocks = self.kernel.blocks
         ending = returning(blocks)
+        end = len(blocks)
         self.b = ir.IRBuilder(self._function.append_basic_block("entry"))
         self.state = self.b.inttoptr(state, POINTER)
         self._at = self.b.inttoptr(at, POINTER)
         self._registers = self.b.inttoptr(registers, POINTER)
+        self._of_warp = self.b.inttoptr(of_warp, POINTER)
         self.state_number = state
-        self.mask = self.b.trunc(mask, WORD)
-        self.on = self.b.bitcast(self.mask, ir.VectorType(BIT, LANES))
         self.scratch = self.b.inttoptr(self.number_in_state(s.SCRATCH), POINTER)
         self.warp = self.number_in_state(s.WARP)
-        entry = self.b.block
+        self._choose = self._function.append_basic_block("choose")
         self._next = self._function.append_basic_block("next")
         go = self._function.append_basic_block("go")
         leave = self._function.append_basic_block("leave")
         self._ask = self._function.append_basic_block("ask")
         self._suspect = self._function.append_basic_block("suspect")
-        self.b.branch(go)
+        self.b.branch(self._choose)
+        self.b.position_at_end(self._choose)
+        lowest = self._choose_lanes(end)
+        chosen = self.b.block
+        nobody = self._function.append_basic_block("nobody")
+        self.b.cbranch(self.b.icmp_unsigned("<", lowest, LONG(end)), go, nobody)
+        self.b.position_at_end(nobody)
+        self.b.ret(LONG(s.GO_ON))
         # Everybody goes to one block, which runs at once unless others of the warp are there or before it.
         self.b.position_at_end(self._next)
         self._target = self.b.phi(LONG)
         self.b.cbranch(self.b.icmp_signed("<", self._target, self._limit), go, leave)
         self.b.position_at_end(leave)
         self._send(self._target)
-        self.b.ret(LONG(s.GO_ON))
+        self._note_end(self.b.icmp_unsigned("==", self._target, LONG(end)))
+        self.b.branch(self._choose)
         self.b.position_at_end(go)
         where = self.b.phi(LONG)
-        where.add_incoming(number, entry)
+        where.add_incoming(lowest, chosen)
         where.add_incoming(self._target, self._next)
         fuel = self.b.sub(self.number_in_state(s.FUEL), LONG(1))
         self.set_in_state(s.FUEL, fuel)
@@ -122,7 +131,35 @@ class Emitter(StateIr):
             begin = self._function.append_basic_block(f"block{index}")
             choose.add_case(LONG(index), begin)
             self.b.position_at_end(begin)
-            self._block(ended(block, ending, len(blocks)), len(blocks))
+            self._block(ended(block, ending, end), end)
+
+    def _choose_lanes(self, end: int) -> Any:
+        """Let the lanes at the lowest block run, and return its number; nobody runs where it is the end."""
+        places = self.b.load(self._at, typ=vector(WORD), align=4)
+        nowhere = constant(WORD, end)
+        alive = self.b.icmp_unsigned("<", places, nowhere)
+        self._alive = self.b.bitcast(alive, WORD)
+        self._set_of_warp(s.ALIVE, self._alive)
+        waiting = self.b.or_(self._get_of_warp(s.WAITING), self._get_of_warp(s.WAITING_FOR_WARP))
+        places = self.b.select(self.b.bitcast(waiting, vector(BIT)), nowhere, places)
+        lowest = self.reduced("umin", places)
+        self.on = self.b.icmp_unsigned("==", places, self.splat(lowest))
+        self.mask = self.b.bitcast(self.on, WORD)
+        self._limit = self.b.zext(self.reduced("umin", self.b.select(self.on, nowhere, places)), LONG)
+        return self.b.zext(lowest, LONG)
+
+    def _get_of_warp(self, column: int) -> Any:
+        return self.b.trunc(self.b.load(self.place(self._of_warp, 8 * column), typ=LONG, align=8), WORD)
+
+    def _set_of_warp(self, column: int, value: Any) -> None:
+        self.b.store(self.b.zext(value, LONG), self.place(self._of_warp, 8 * column), align=8)
+
+    def _note_end(self, ends: Any = None) -> None:
+        """Note that lanes end at the block that runs, where that is so."""
+        latest, last = self.number_in_state(s.LATEST_EXIT), self.number_in_state(s.LAST)
+        later = self.b.icmp_signed(">", last, latest)
+        later = later if ends is None else self.b.and_(later, ends)
+        self.set_in_state(s.LATEST_EXIT, self.b.select(later, last, latest))
 
     def _send(self, to: Any) -> None:
         """Send the lanes that run to a block."""
@@ -190,7 +227,9 @@ class Emitter(StateIr):
         self._store_registers()
         if chosen is not None:
             self._send(chosen)
-            self.b.ret(LONG(s.GO_ON))
+            if end in block.targets:
+                self._note_end()
+            self.b.branch(self._choose)
             return
         if instruction is None:
             self._go(LONG(block.following))
@@ -207,7 +246,9 @@ class Emitter(StateIr):
         self.b.cbranch(self.b.or_(all_taken, none_taken), together, apart)
         self.b.position_at_end(apart)
         self._send(self.b.select(test, constant(WORD, target), constant(WORD, block.following)))
-        self.b.ret(LONG(s.GO_ON))
+        if end in (target, block.following):
+            self._note_end()
+        self.b.branch(self._choose)
         self.b.position_at_end(together)
         self._go(self.b.select(all_taken, LONG(target), LONG(block.following)))
 
@@ -231,7 +272,8 @@ class Emitter(StateIr):
             barrier[s.REDUCTION] = {"popc": s.COUNTS, "and": s.ALL, "or": s.ANY}[what]
             barrier[s.RESULT] = self._offsets[destination.name]
             barrier[s.IS_COUNT] = what == "popc"
-            self.set_in_state(s.TEST, self.b.zext(self.b.bitcast(self.read(test, "pred"), WORD), LONG))
+            bits = self.b.and_(self.b.bitcast(self.read(test, "pred"), WORD), self.mask)
+            self._set_of_warp(s.TESTS, self.b.or_(self._get_of_warp(s.TESTS), bits))
         elif not of_warp and operands:
             number = operands[0]
             if len(operands) > 1:
@@ -240,11 +282,30 @@ class Emitter(StateIr):
         if value is None:
             raise NotCompiledError(instruction.text)
         self._store_registers()
+        if of_warp:
+            self._wait_for_warp(block)
+            return
         self.set_in_state(s.BARRIER, LONG(len(self.barriers)))
-        self.set_in_state(s.NUMBER_OF_BARRIER, LONG(value))
-        self.barriers.append(barrier)
+        self.barriers.append([*barrier, value])
+        self._set_of_warp(s.WAITING, self.b.or_(self._get_of_warp(s.WAITING), self.mask))
         self._send(constant(WORD, block.following))
-        self.b.ret(LONG(s.WAIT_WARP if of_warp else s.WAIT))
+        self.b.ret(LONG(s.WAIT))
+
+    def _wait_for_warp(self, block: Block) -> None:
+        """Let lanes pass the barrier of their warp where all are there, and wait for the others else."""
+        together, apart = self._function.append_basic_block("together"), self._function.append_basic_block("apart")
+        waiting = self.b.or_(self._get_of_warp(s.WAITING_FOR_WARP), self.mask)
+        self.b.cbranch(self.b.icmp_unsigned("==", waiting, self._alive), together, apart)
+        self.b.position_at_end(apart)
+        self._set_of_warp(s.WAITING_FOR_WARP, waiting)
+        self._send(constant(WORD, block.following))
+        self.b.branch(self._choose)
+        self.b.position_at_end(together)
+        self._set_of_warp(s.WAITING_FOR_WARP, WORD(0))
+        phases = self.place(self._of_warp, 8 * s.PHASES)
+        self.b.store(self.b.add(self.b.load(phases, typ=LONG, align=8), LONG(1)), phases, align=8)
+        self._send(constant(WORD, block.following))
+        self.b.branch(self._choose)
 
     # -- registers
 

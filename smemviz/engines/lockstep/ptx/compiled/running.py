@@ -44,7 +44,7 @@ _MOST_THREADS = 1 << 31  # that marks tell apart
 class CompiledKernel:
     """Machine code of a kernel; the other fields are as the ``Emitter`` has them."""
 
-    visit: int
+    run_warp: int
     engine: Any
     named: Mapping[tuple[str, str], int]
     operations: NDArray[np.int64]
@@ -73,8 +73,8 @@ def compile_kernel(kernel: Kernel) -> CompiledKernel | None:
         return None
     operations = np.array(emitter.operations or [[0] * s.OPERATION_COLUMNS], np.int64)
     barriers = np.array(emitter.barriers or [[0] * s.BARRIER_COLUMNS], np.int64)
-    visit = engine.get_function_address("visit")
-    return CompiledKernel(visit, engine, emitter.named, operations, barriers, emitter.registers_bytes)
+    run_warp = engine.get_function_address("run_warp")
+    return CompiledKernel(run_warp, engine, emitter.named, operations, barriers, emitter.registers_bytes)
 
 
 class CompiledLaunch:
@@ -89,8 +89,6 @@ class CompiledLaunch:
         self._addresses = np.zeros((room, LANES), np.int64)
         self._bits = np.zeros((room, LANES), np.uint64)
         self._at = np.zeros((warps, LANES), np.int32)
-        self._why, self._places = np.zeros_like(self._at), np.zeros_like(self._at)
-        self._tests = np.zeros(warps, np.int64)
         self._registers = np.zeros((warps, code.registers_bytes), np.uint8)
         self._shared = np.zeros(-(-machine.layout.nbytes // 16) * 16 + 16, np.uint8)
         self._local = np.zeros(machine.kernel.local_size * machine.slots_of_block + 16, np.uint8)
@@ -123,6 +121,7 @@ class CompiledLaunch:
             begin = array.address - machine.layout.start
             self._free[begin // self._cell : -(-(begin + array.nbytes) // self._cell)] = False
         self._written = self._free.copy()
+        self._shared_cells = np.zeros(len(self._free), np.int64)
         self._shared_marks = np.zeros((len(self._free), MARK_COLUMNS), np.int32)
         allocations = machine.memory.allocations
         self._memory = np.zeros((len(allocations), s.ALLOCATION_COLUMNS), np.int64)
@@ -135,7 +134,8 @@ class CompiledLaunch:
                 marks = cells
                 cells += allocation.nbytes // self._global_cell + 1
             self._memory[number] = allocation.start, allocation.nbytes, allocation.data.ctypes.data, marks
-        self._global_marks = np.zeros((min(cells, _MOST_CELLS + 1), MARK_COLUMNS), np.int32)
+        cells = min(cells, _MOST_CELLS + 1)
+        self._global_cells, self._global_marks = np.zeros(cells, np.int64), np.zeros((cells, MARK_COLUMNS), np.int32)
 
     def _first_state(self) -> NDArray[np.int64]:
         machine = self._machine
@@ -215,18 +215,15 @@ class CompiledLaunch:
 
     def _position(self) -> tuple[int, ...]:
         """Return a digest of what the warps do next, and how often memory has changed."""
-        arrays = (self._registers, self._at, self._why, self._local)
+        arrays = (self._registers, self._at, self._warps[:, s.WAITING : s.TESTS], self._local)
         return int(self._state[s.CHANGES]), *(hash(array.tobytes()) for array in arrays)
 
     def _go_on(self) -> int:
         return int(
             run_blocks(
-                self._code.visit,
+                self._code.run_warp,
                 self._state,
                 self._at,
-                self._why,
-                self._places,
-                self._tests,
                 self._registers,
                 self._shared,
                 self._local,
@@ -238,7 +235,9 @@ class CompiledLaunch:
                 self._operations,
                 self._code.barriers,
                 self._memory,
+                self._shared_cells,
                 self._shared_marks,
+                self._global_cells,
                 self._global_marks,
                 self._blocks,
             )
@@ -252,8 +251,10 @@ class CompiledLaunch:
                 self._addresses,
                 self._operations,
                 self._memory,
+                self._shared_cells,
                 self._shared_marks,
                 self._written,
+                self._global_cells,
                 self._global_marks,
                 True,
             )

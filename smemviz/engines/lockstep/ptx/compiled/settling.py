@@ -1,55 +1,85 @@
 """Whether requests may be mistakes of the kernel: races, and shared memory that is read before it is written.
 
-Of each cell of memory it is kept which thread loaded, stored and updated it last, and when: of several threads that
-nothing orders, only that there are several. That does for telling that all is well; what is not, ``hazards`` says.
+Of each cell of memory that one thread alone has touched, all at one time, a number says who, how and when. Of others
+marks say which thread loaded, stored and updated it last, and when: of several threads that nothing orders, only that
+there are several. That does for telling that all is well; what is not, ``hazards`` says.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from smemviz.engines.lockstep.ptx.compiled import state as s
-from smemviz.model.counting.jit import compiled, inlined
+from smemviz.model.counting.jit import borrowed, compiled, inlined
 
 _LANES = 32
 _SEVERAL_BLOCKS = -1
 _SEVERAL = -2  # threads of the block -2 - number
 _SEVERAL_WARPS = -1
-_PHASE_BITS = 12
-_MOST_BARRIERS = 1 << 31 - _PHASE_BITS  # marks are of 32 bits
+_NO_WARP, _ANY_WARP = -2, -3
+_PHASE_BITS = 8
+_EPOCH_BITS = 20  # of the barriers that a thread has passed
 # Columns of a mark: the thread, counted from 1 through the grid; barriers and phases that it had passed; its warp.
 _THREAD, _WHEN, _WARP, _COLUMNS = 0, 1, 2, 3
 MARK_COLUMNS = 3 * _COLUMNS  # of a load, a store and an update
+# Bits of the number of a cell: what was done, a load, a store, an update; whether it has marks; when; and the thread.
+_DONE, _HAS_MARKS, _AT_WHEN, _AT_THREAD = 15, 1 << 3, 4, 32
 
 
 @inlined
-def _is_apart(mark: Any, at: int, thread: int, block: int, warp: int, now: int, slots: int, of_block: bool) -> bool:
-    """Whether another thread made a mark, and nothing orders the two; marks in shared memory are ``of_block``."""
+def _is_apart(mark: Any, at: int, thread: int, first: int, block: int, warp: int, now: int, slots: int) -> bool:
+    """Whether another thread made a mark, and nothing orders the two; ``first`` is the first thread of the block."""
     who = mark[at + _THREAD]
     if who == 0 or who == thread:
         return False
-    if who == _SEVERAL_BLOCKS:
-        return not of_block
-    if (-who + _SEVERAL if who < 0 else (who - 1) // slots) != block:
-        return not of_block
+    if who != _SEVERAL - block and not first <= who < first + slots:
+        return True
     when = mark[at + _WHEN]
     if when >> _PHASE_BITS < now >> _PHASE_BITS:
         return False
     return not (mark[at + _WARP] == warp and when < now)
 
 
-@inlined
-def _note(mark: Any, at: int, thread: int, block: int, warp: int, now: int, slots: int, of_block: bool) -> None:
-    """Make a mark."""
-    if _is_apart(mark, at, thread, block, warp, now, slots, of_block):
+@compiled
+def _is_well(
+    mark: Any, seen: int, effect: int, thread: int, first: int, block: int, now: int, slots: int, may_repeat: int
+) -> bool:
+    """Make a mark for an access to what ``seen`` tells others touch too; returns whether all is well.
+
+    A store of what is there already does no harm: ``may_repeat`` is its warp, where another thread of that may have
+    stored it, ``_ANY_WARP`` or ``_NO_WARP``.
+    """
+    warp = (thread - 1) // _LANES
+    if not seen & _HAS_MARKS:
+        who, when = seen >> _AT_THREAD, seen >> _AT_WHEN & (1 << _PHASE_BITS + _EPOCH_BITS) - 1
+        for other in range(3):
+            at = other * _COLUMNS
+            mark[at + _THREAD] = who if seen >> other & 1 else 0
+            mark[at + _WHEN], mark[at + _WARP] = when, (who - 1) // _LANES
+    at = effect * _COLUMNS
+    several = False
+    for other in range(3):
+        its = other * _COLUMNS
+        if not _is_apart(mark, its, thread, first, block, warp, now, slots):
+            continue
+        several |= other == effect
+        if other == s.STORE and effect == s.STORE:
+            if may_repeat != _ANY_WARP and may_repeat != mark[its + _WARP]:
+                return False
+        elif other != effect:
+            return False
+    if several:
         who = mark[at + _THREAD]
-        same_block = who != _SEVERAL_BLOCKS and (-who + _SEVERAL if who < 0 else (who - 1) // slots) == block
-        mark[at + _THREAD] = _SEVERAL - block if same_block else _SEVERAL_BLOCKS
+        is_here = who == _SEVERAL - block or first <= who < first + slots
+        mark[at + _THREAD] = _SEVERAL - block if is_here else _SEVERAL_BLOCKS
         if mark[at + _WARP] != warp:
             mark[at + _WARP] = _SEVERAL_WARPS
         mark[at + _WHEN] = max(now, mark[at + _WHEN])
     else:
         mark[at + _THREAD], mark[at + _WHEN], mark[at + _WARP] = thread, now, warp
+    return True
 
 
 @compiled
@@ -59,8 +89,10 @@ def settle(
     addresses: Any,
     operations: Any,
     memory: Any,
+    shared_cells: Any,
     shared_marks: Any,
     written: Any,
+    global_cells: Any,
     global_marks: Any,
     all_rows: bool,
 ) -> bool:
@@ -68,56 +100,60 @@ def settle(
 
     ``all_rows`` looks at loads too where nothing has been stored yet.
     """
+    operations, shared_marks, global_marks = borrowed(operations), borrowed(shared_marks), borrowed(global_marks)
     slots, shared_start = state[s.SLOTS], state[s.SHARED_START]
     for row in range(state[s.SETTLED], state[s.ROWS]):
-        known = meta[row]
-        number = known[s.OPERATION]
+        number, epoch = meta[row, s.OPERATION], meta[row, s.EPOCH]
         of_block = number >= 0
         if of_block and not all_rows and not state[s.STORES] and not state[s.UNWRITTEN]:
             continue
+        if epoch >= 1 << _EPOCH_BITS:
+            return False
         operation = operations[number if of_block else ~number]
         kind = operation[s.KIND]
         # In global memory others see at once what is volatile; in shared memory that is a race all the same.
         effect = s.CHANGE if operation[s.STRONG] and not of_block else kind
         shift = state[s.CELL_SHIFT] if of_block else state[s.GLOBAL_SHIFT]
         parts = max(1, operation[s.WIDTH] * operation[s.COUNT] >> shift)
-        block, warp = known[s.OF_BLOCK], known[s.OF_WARP]
-        if known[s.EPOCH] >= _MOST_BARRIERS:
-            return False
-        now = known[s.EPOCH] << _PHASE_BITS | min(known[s.PHASE], (1 << _PHASE_BITS) - 1)
+        block, changed = meta[row, s.OF_BLOCK], meta[row, s.CHANGED]
+        first_thread = block * slots + 1
+        first_of_warp = first_thread + meta[row, s.OF_WARP] * _LANES
+        now = epoch << _PHASE_BITS | min(meta[row, s.PHASE], (1 << _PHASE_BITS) - 1)
+        cells, marks = (shared_cells, shared_marks) if of_block else (global_cells, global_marks)
+        known_allocation, offset, start = np.int64(-1), np.int64(0), shared_start >> shift
         for lane in range(_LANES):
             address = addresses[row, lane]
             if address < 0:
                 continue
-            changed = known[s.CHANGED] >> lane & 1
-            if of_block:
-                first = (address >> shift) - (shared_start >> shift)
-                marks = shared_marks
-            else:
+            first = (address >> shift) - start
+            if not of_block:
                 allocation = (address - s.FIRST_ADDRESS) >> 32
-                offset = memory[allocation, s.MARKS]
+                if allocation != known_allocation:
+                    known_allocation, offset = allocation, memory[allocation, s.MARKS]
+                    start = memory[allocation, s.START]
                 if offset < 0:
                     continue
-                first = offset + ((address - memory[allocation, s.START]) >> shift)
-                marks = global_marks
-            thread = block * slots + warp * _LANES + lane + 1
+                first = offset + ((address - start) >> shift)
+            thread = first_of_warp + lane
+            mine = thread << _AT_THREAD | now << _AT_WHEN | 1 << effect
             for cell in range(first, first + parts):
                 if of_block and not written[cell]:
                     if kind != s.STORE and operation[s.UPDATE] != s.EXCHANGE:
                         return False
                     written[cell] = True
                     state[s.UNWRITTEN] -= 1
-                mark = marks[cell]
-                for other in range(3):
-                    if other == effect and other != s.STORE:
-                        continue
-                    at = other * _COLUMNS
-                    if not _is_apart(mark, at, thread, block, warp, now, slots, of_block):
-                        continue
-                    # To store what another has stored does no harm; in global memory, threads of two warps are told of.
-                    of_warp = mark[at + _WARP] == warp and (mark[at + _THREAD] - 1) // slots == block
-                    if other != s.STORE or effect != s.STORE or changed or not (of_block or of_warp):
+                seen = cells[cell]
+                # What is in shared memory since before a barrier is over.
+                if seen == 0 or (of_block and seen >> _AT_WHEN + _PHASE_BITS & (1 << _EPOCH_BITS) - 1 < epoch):
+                    cells[cell] = mine
+                elif (seen ^ mine) >> _AT_WHEN == 0 and not seen & _HAS_MARKS:
+                    cells[cell] = seen | mine
+                elif (seen ^ mine) >> _AT_THREAD == 0 and seen & _DONE == 1 << effect:
+                    cells[cell] = mine
+                else:
+                    repeats = _NO_WARP if changed >> lane & 1 else _ANY_WARP if of_block else (thread - 1) // _LANES
+                    if not _is_well(marks[cell], seen, effect, thread, first_thread, block, now, slots, repeats):
                         return False
-                _note(mark, effect * _COLUMNS, thread, block, warp, now, slots, of_block)
+                    cells[cell] = mine | _HAS_MARKS
     state[s.SETTLED] = state[s.ROWS]
     return True

@@ -17,7 +17,7 @@ SHARED_START, SHARED_BYTES, LOCAL_BYTES, SLOTS = 6, 7, 8, 9
 META, ADDRESSES, BITS = 10, 11, 12  # addresses of what is known of each request
 MEMORY, SHARED, LOCAL, OPERATIONS, WARPS, SCRATCH = 13, 14, 15, 16, 17, 18
 BARRIER = 19  # that a warp comes to, a row of the barriers
-TEST = 37  # what its lanes bring there
+AWAITED = 37  # the barrier that threads of the block wait at, -1 where none does
 WAITS_AT = 38  # the highest block of the kernel with a barrier that threads wait at
 STARTED = 20  # whether the block has begun
 CELL_SHIFT = 22  # bytes of a shared cell, as a power of two
@@ -30,9 +30,8 @@ ALLOCATIONS = 28
 IN_VAIN = 21  # visits of blocks that may wait for others since memory changed
 AXES = 29  # to 34: three numbers of blocks; the coordinates of the block come behind them
 THREADS, END = 35, 36
-NUMBER_OF_BARRIER = 39
-CHANGES = 40  # requests that changed memory
-TABLE = 41
+CHANGES = 39  # requests that changed memory
+TABLE = 40
 
 # -- columns of a request
 SITE, OF_BLOCK, OF_WARP, STEP, EPOCH, PHASE, CHANGED, OPERATION, META_COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8
@@ -46,17 +45,17 @@ ADD, MIN, MAX, EXCHANGE, SWAP, INCREMENT, DECREMENT, AND, OR, XOR = range(10)
 UNSIGNED, SIGNED, FLOAT = 0, 1, 2
 
 # -- columns of a barrier
-REDUCTION, PLACE, RESULT, IS_COUNT, BARRIER_COLUMNS = 0, 1, 2, 3, 4
+REDUCTION, PLACE, RESULT, IS_COUNT, NUMBER, BARRIER_COLUMNS = 0, 1, 2, 3, 4, 5
 NOTHING, COUNTS, ALL, ANY = range(4)
 
 # -- columns of an allocation
 START, NBYTES, DATA, MARKS, ALLOCATION_COLUMNS = 0, 1, 2, 3, 4
 
-# -- columns of a warp
-STEPS, EPOCHS, PHASES, VISITS, WARP_COLUMNS = 0, 1, 2, 3, 4
+# -- columns of a warp; lanes are bits, ALIVE as of when it ran last, TESTS what they bring to a barrier
+STEPS, EPOCHS, PHASES, VISITS, ALIVE, WAITING, WAITING_FOR_WARP, TESTS, WARP_COLUMNS = range(9)
 
-# -- what a visit of blocks ends with
-GO_ON, ASK, WAIT, WAIT_WARP, SUSPECT, DONE = range(6)
+# -- what a run of a warp or of blocks ends with
+GO_ON, ASK, WAIT, SUSPECT, DONE = range(5)
 
 # -- bytes of the scratch memory, where operands of an access lie
 AT, FIRST, SECOND, SCRATCH_BYTES = 0, 256, 256 + 2048, 256 + 4096

@@ -10,25 +10,14 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core import cgutils
 from numba.extending import intrinsic
 
 from smemviz.engines.lockstep.ptx.compiled import state as s
-from smemviz.model.counting.jit import called_by_address, compiled
+from smemviz.model.counting.jit import called_by_address, compiled, pointer
 
 _SHARED_WINDOW, _LOCAL_WINDOW, _WINDOW_END = 1 << 40, 2 << 40, 3 << 40
 _LANES = 32
 _CALLED = "int64(int64, int64, int64)"
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def pointer(typing_context: Any, address: Any) -> Any:
-    """Return an address as a pointer, of which an array is made."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
-
-    return numba.types.voidptr(address), codegen
 
 
 def _reading(kind: Any) -> Any:
@@ -163,14 +152,19 @@ def _range(addresses: Any, mask: int, window: int, touched: Any) -> Any:
 
 
 @compiled
-def _move(kind: int, width: int, count: int, mask: Any, base: int, stride: int, touched: Any, values: int) -> int:
+def _move(kind: int, width: int, count: int, mask: Any, base: int, stride: int, touched: Any, values: int) -> Any:
     """Load or store what some lanes ask for, all in one piece of memory; returns the lanes that changed something."""
-    changed = 0
-    if width == 4 and count == 1 and kind == s.LOAD and not stride:
+    changed = np.int64(0)
+    if width == 4 and count == 1 and not stride:  # which is most of what there is
         for lane in range(_LANES):
             if mask >> lane & 1:
-                _put_word(values + 4 * lane, _word(base + touched[lane]))
-        return 0
+                if kind == s.LOAD:
+                    _put_word(values + 4 * lane, _word(base + touched[lane]))
+                else:
+                    value, place = _word(values + 4 * lane), base + touched[lane]
+                    changed |= np.int64(_word(place) != value) << lane
+                    _put_word(place, value)
+        return changed
     for lane in range(_LANES):
         if not mask >> lane & 1:
             continue
@@ -262,8 +256,12 @@ def _access(state_at: int, number: int, mask: int) -> int:
         return s.GO_ON
     if kind == s.STORE and count == 1 and space == s.SHARED_SPACE:
         stored = numba.carray(pointer(state[s.BITS] + 8 * _LANES * row), (_LANES,), np.uint64)
-        for lane in range(_LANES):
-            stored[lane] = get(first + width * lane, width)
+        if width == 4:
+            for lane in range(_LANES):
+                stored[lane] = _word(first + 4 * lane)
+        else:
+            for lane in range(_LANES):
+                stored[lane] = get(first + width * lane, width)
     known = numba.carray(pointer(state[s.META] + 8 * s.META_COLUMNS * row), (s.META_COLUMNS,), np.int64)
     of_warp = numba.carray(pointer(state[s.WARPS] + 8 * s.WARP_COLUMNS * warp), (s.WARP_COLUMNS,), np.int64)
     known[s.SITE], known[s.OF_BLOCK], known[s.OF_WARP] = site, state[s.BLOCK], warp
