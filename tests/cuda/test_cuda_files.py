@@ -18,7 +18,7 @@ from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.errors import ConstantError, InputError, KernelFileError, LaunchError, MissingError, UnsupportedError
 from smemviz.frontends.cuda import compile_program, parse_cuda
 from smemviz.frontends.cuda.constants import UnreadableError, parse
-from smemviz.frontends.cuda.launches import array_of, offered, planned_launches
+from smemviz.frontends.cuda.launches import array_of, planned_launches
 from smemviz.frontends.cuda.shapes import Element, Parameter
 from smemviz.frontends.reading import read_program
 from smemviz.paths import installing, kernels_dir
@@ -49,18 +49,20 @@ def test_capitalised_defines_and_constexprs_are_constants_and_follow_each_other(
         program.with_constants({"name": 4})
 
 
-def test_launches_stand_in_comments_and_are_offered_from_host_code() -> None:
+def test_launches_stand_in_comments_and_one_is_offered() -> None:
     text = (
         "__global__ void scale(float *out, const float *in, int n) {}\n"
         "int main() {\n    scale<<<dim3(2, 2), 64, 128>>>(out, in, 1024);\n}\n"
     )
     with pytest.raises(KernelFileError) as refused:
         planned_launches(parse_cuda(text, "x.cu"))
-    offer = "// smemviz: scale<<<dim3(2, 2), 64, 128>>>(zeros(1024), zeros(1024), 1024)"
+    offer = "// smemviz: scale<<<1, 32>>>(zeros(1024), zeros(1024), 1024)"
     assert str(refused.value) == f"x.cu:1: has no launch; add a comment such as {offer}"
     (launch,) = planned_launches(parse_cuda(text + offer, "x.cu"))
+    assert (launch.kernel, launch.grid, launch.block) == ("scale", 1, 32)
+    asked = "// smemviz: scale<<<dim3(2, 2), 64, 128>>>(zeros(1024), zeros(1024), 1024)"
+    (launch,) = planned_launches(parse_cuda(text + asked, "x.cu"))
     assert (launch.kernel, launch.grid, launch.block, launch.dynamic_shared) == ("scale", (2, 2), 64, 128)
-    assert offered(parse_cuda(text, "x.cu")) == [offer]
 
 
 @pytest.mark.parametrize(("asked", "visited"), [("ring(8)", range(8)), ("ring(2 * N + 3, N)", (0, 8))])
@@ -75,45 +77,6 @@ def test_a_ring_leads_through_all_its_places(asked: str, visited: object) -> Non
     for wrong in ("ring(8, 9)", "ring(8, 0)", "ring(2, 2, 2)"):
         with pytest.raises(UnreadableError):
             array_of(parse(wrong), Parameter("a", True, Element("uint32", 1, 4)), {})
-
-
-def test_what_is_offered_has_the_numbers_of_host_code_and_can_be_read() -> None:
-    text = """#define TILE 16
-template <int N> __global__ void turn(float *out, const float *in, int n, float by) {}
-__global__ void add(double *a) {}
-__global__ void plain(float *a, int n) {}
-__global__ void shared(float *a, int n) {}
-int main(int argc, char **argv) {
-    const int n = 1 << 10;
-    size_t bytes = n * sizeof(float);
-    float *a, *b;
-    double *d;
-    cudaMalloc((void **)&a, bytes);
-    cudaMalloc(&b, n * n * sizeof(float));
-    if (cudaMalloc(&d, sizeof(double) * 64)) return 1;
-    dim3 block(TILE, TILE);
-    dim3 grid((n + block.x - 1) / block.x, 4);
-    turn<TILE><<<grid, block, TILE * sizeof(float)>>>(a, b, n, 0.5f);
-    add<<<dim3(TILE, 2), 64, 0, stream>>>(d);
-    add<<<argc, 64>>>(d + 1);
-    void (*kernel)(float *, int) = &plain;
-    if (argc > 1) kernel = shared;
-    // warm up
-    kernel<<<1, n / 2>>>(a, n);
-    unknown<<<1, 2>>>(a);
-}
-"""
-    offers = offered(parse_cuda(text, "x.cu"))
-    assert offers == [
-        "// smemviz: turn<TILE><<<dim3(64, 4), dim3(16, 16), TILE * sizeof(float)>>>"
-        "(zeros(1024), zeros(1048576), 1024, 0.5f)",
-        "// smemviz: add<<<dim3(TILE, 2), 64, 0>>>(zeros(64))",
-        "// smemviz: add<<<1, 64>>>(zeros(1024))",
-        "// smemviz: plain<<<1, 512>>>(zeros(1024), 1024)",
-        "// smemviz: shared<<<1, 512>>>(zeros(1024), 1024)",
-    ]
-    pasted = planned_launches(parse_cuda("\n".join([text, *offers]), "x.cu"))
-    assert [launch.block for launch in pasted] == [(16, 16), 64, 64, 512, 512]
 
 
 def test_a_launch_that_no_device_would_start_is_a_finding(tmp_path: Path) -> None:

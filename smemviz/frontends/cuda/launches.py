@@ -18,9 +18,8 @@ from smemviz.errors import KernelFileError, LaunchError
 from smemviz.frontends.arguments import fits, is_whole, wrong_number
 from smemviz.frontends.cuda.constants import UnreadableError, parse, value_of
 from smemviz.frontends.cuda.cuda_program import NOTE, CudaProgram
-from smemviz.frontends.cuda.offers import Host, launches_of_host, written, written_as
 from smemviz.frontends.cuda.shapes import Parameter
-from smemviz.frontends.cuda.structures import MAKERS, Fields, Structure, declared, fields_of, read_structure
+from smemviz.frontends.cuda.structures import MAKERS, Declared, Fields, Structure, declared, fields_of, read_structure
 from smemviz.frontends.cuda.text.cuda_functions import Function, parts
 from smemviz.frontends.cuda.text.lexing import Lines, closing, code, scan
 from smemviz.messages import english
@@ -31,6 +30,7 @@ _LAUNCH = re.compile(
 )
 _HOW = "// smemviz: kernel<<<grid, block>>>(zeros(1024), 1024)"
 _MOST_BYTES = 1 << 32
+_MANY = "1024"  # elements of an array of which nothing is known
 _MOST_AXES = 64  # that an array of NumPy has
 
 
@@ -78,29 +78,26 @@ def planned_launches(program: CudaProgram) -> tuple[LaunchPlan, ...]:
         raise KernelFileError(
             program.file,
             kernels[0].line,
-            english("has no launch; add a comment such as {launch}", launch=offered(program)[0]),
+            english("has no launch; add a comment such as {launch}", launch=_example(program)),
         )
     return launches
 
 
-def offered(program: CudaProgram) -> list[str]:
-    """Return the comments that would launch what the file's host code launches, each of which can be read."""
-    kernels, fields, scope = program.kernel_functions, _structure_fields(program), program.scope()
-    launches = dict.fromkeys(text for _, text in launches_of_host(program.source, kernels, fields, scope))
-    readable = [text for text in launches if _is_launch(program, text, scope)]
-    nothing_known = Host("", scope)
-    return [f"// smemviz: {text}" for text in readable] or [
-        f"// smemviz: {name}<<<1, 32>>>({', '.join(written(function, fields, nothing_known, ()))})"
-        for name, function in kernels.items()
-    ]
+def _example(program: CudaProgram) -> str:
+    """Return a comment that launches the first kernel of a file."""
+    name, function = next(iter(program.kernel_functions.items()))
+    fields = _structure_fields(program)
+    arguments = (_written(declared(declaration), fields) for declaration in function.declarations)
+    return f"// smemviz: {name}<<<1, 32>>>({', '.join(arguments)})"
 
 
-def _is_launch(program: CudaProgram, text: str, scope: Mapping[str, ConstantValue]) -> bool:
-    try:
-        plan_of(program, text, 1, scope)
-    except (LaunchError, KernelFileError):
-        return False
-    return True
+def _written(parameter: Declared, fields: Fields) -> str:
+    """Return an argument for a parameter: an array, a structure of such values, or a number."""
+    if parameter.pointer or parameter.array:
+        return f"zeros({_MANY})"
+    if known := fields(parameter.type):
+        return f"{parameter.type}{{{', '.join(_written(field, fields) for field in known)}}}"
+    return _MANY
 
 
 def argument_array(
@@ -247,7 +244,7 @@ def _with_structures(text: str, kernel: Function, program: Launching) -> list[as
 def written_structure(program: CudaProgram, kernel: str, number: int) -> str:
     """Return a value for a structure that is one of a kernel's parameters, to be filled in."""
     parameter = declared(program.kernel(kernel, 1).declarations[number])
-    value = written_as(parameter, _structure_fields(program), Host("", {}))
+    value = _written(parameter, _structure_fields(program))
     return value if "{" in value else f"{parameter.type}{{...}}"
 
 
