@@ -22,7 +22,9 @@ FRAGMENTS = frozenset({"wmma_load", "wmma_store"})
 # What the copy engine does for a thread, and accesses to the shared memory of another block of a cluster.
 BULK = frozenset({"bulk_load", "bulk_store"})
 FAR = frozenset({"cluster_load", "cluster_store", "cluster_update"})
-UNCOUNTED = FRAGMENTS | BULK | FAR  # whose wavefronts do not follow from addresses
+# Threads that arrive at an mbarrier and wait at it.
+MBARRIERS = frozenset({"mbarrier_load", "mbarrier_update"})
+UNCOUNTED = FRAGMENTS | BULK | FAR | MBARRIERS  # whose wavefronts do not follow from addresses
 OPERATIONS = frozenset({"load", "store", *ATOMICS, *REDUCTIONS, *MATRICES, *UNCOUNTED})
 
 

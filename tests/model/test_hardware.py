@@ -251,11 +251,12 @@ def test_the_basis_of_what_does_not_exist_is_refused() -> None:
 def test_every_operation_that_a_recording_can_name_has_one_row() -> None:
     effects = {op: effect_of(op) for op in OPERATIONS}
     assert {op for op, effect in effects.items() if effect == "load"} == {
-        "load", "ldmatrix_x1", "ldmatrix_x2", "ldmatrix_x4", "wgmma", "wmma_load", "bulk_load", "cluster_load"
+        "load", "ldmatrix_x1", "ldmatrix_x2", "ldmatrix_x4", "wgmma", "wmma_load", "bulk_load", "cluster_load",
+        "mbarrier_load"
     }  # fmt: skip
     assert {op for op, effect in effects.items() if effect == "store"} == {
         "store", "stmatrix_x1", "stmatrix_x2", "stmatrix_x4", "wmma_store", "bulk_store", "cluster_store"
     }  # fmt: skip
-    apart = ATOMICS | REDUCTIONS | {"cluster_update"}
+    apart = ATOMICS | REDUCTIONS | {"cluster_update", "mbarrier_update"}
     assert {op for op in OPERATIONS if not operation(op).shares} == apart - {"reduce_inc"}
     assert {op: operation(op).matrices for op in OPERATIONS if operation(op).matrices} == MATRICES

@@ -132,9 +132,39 @@ def test_a_view_of_a_tensor_is_a_part_of_the_memory_that_others_see(tmp_path: Pa
 
 
 @needs_torch
-def test_what_the_target_has_and_lockstep_has_not_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(SmemvizError, match=r"script\.py:18: wgmma\S* is not executed"):
-        recorded(tmp_path, MATMUL, target=(9, 0))
+def test_warp_groups_multiply_where_the_target_has_them(tmp_path: Path) -> None:
+    recording = recorded(tmp_path, MATMUL, target=(9, 0))
+    assert "wgmma" in {site.op for launch in recording.launches for site in launch.sites}
+
+
+DESCRIPTORS = """import torch, triton
+import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+
+@triton.jit
+def matmul(a, b, c, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m, n = tl.program_id(0) * BM, tl.program_id(1) * BN
+    total = tl.zeros((BM, BN), tl.float32)
+    for k in range(0, K, BK):
+        total = tl.dot(a.load([m, k]), b.load([n, k]).T, total)
+    c.store([m, n], total.to(tl.float16))
+
+
+torch.manual_seed(0)
+a, b = torch.randn(120, 128, device="cuda").half(), torch.randn(128, 128, device="cuda").half()
+c = torch.empty(120, 128, device="cuda", dtype=torch.float16)
+maps = (TensorDescriptor.from_tensor(one, [64, 64]) for one in (a, b, c))
+matmul[(2, 2)](*maps, 128, BM=64, BN=64, BK=64, num_stages=3, num_warps=4)
+torch.testing.assert_close(c.float(), a.float() @ b.float().T, atol=2e-2, rtol=1e-2)
+"""
+
+
+@needs_torch
+def test_tensor_descriptors_are_tensor_maps_where_the_target_has_them(tmp_path: Path) -> None:
+    recording = recorded(tmp_path, DESCRIPTORS, target=(9, 0))
+    ops = {site.op for launch in recording.launches for site in launch.sites}
+    assert {"bulk_store", "bulk_load", "wgmma", "mbarrier_load", "mbarrier_update"} <= ops
 
 
 def test_an_error_in_a_kernel_is_at_its_launch(tmp_path: Path) -> None:

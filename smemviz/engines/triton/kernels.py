@@ -17,12 +17,16 @@ from smemviz.engines.lockstep.ptx.code.parse import files_of
 from smemviz.engines.lockstep.ptx.host.arguments import StructureValue
 from smemviz.engines.lockstep.ptx.host.cuda_launch import parsed
 from smemviz.engines.lockstep.ptx.host.entry import DefinedElsewhere, Entry
+from smemviz.engines.lockstep.ptx.tensor_maps import WIDTHS, encoded
 from smemviz.frontends.cuda.compiling import Compiled
 from smemviz.frontends.cuda.shapes import SharedPiece
 from smemviz.frontends.triton.python_text import PythonText, with_own_places
 from smemviz.languages import TRITON
 
 _BYTES = {"i1": 1, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "i32": 4, "u32": 4, "i64": 8, "u64": 8}
+_MAP = "map"
+_TF32 = 11
+_TYPES_OF_MAPS = {8: 10, 9: 8, 10: 9}  # Triton's numbers of types that the driver numbers otherwise
 _FLOATS: Mapping[str, Any] = {"fp16": np.float16, "fp32": np.float32, "f32": np.float32, "fp64": np.float64}
 
 
@@ -35,26 +39,44 @@ class Passed:
     value: Any
 
 
-def passed(signature: Iterable[tuple[str, Any]], values: Sequence[Any]) -> Iterator[Passed]:
-    """Give the arguments that a kernel's PTX takes, in order: no constants, and the items of tuples one by one."""
+def passed(
+    signature: Iterable[tuple[str, Any]], values: Sequence[Any], maps: Iterator[Mapping[str, Any]] | None = None
+) -> Iterator[Passed]:
+    """Give the arguments that a kernel's PTX takes, in order: no constants, and the items of tuples one by one.
+
+    ``maps`` say of each tensor descriptor which tensor map it becomes; there are none where the hardware has none.
+    """
     for (name, kind), value in zip(signature, values, strict=False):
         if isinstance(kind, tuple):
             inner = ((f"{name}[{number}]", one) for number, one in enumerate(kind))
-            yield from passed(inner, tuple(value))
+            yield from passed(inner, tuple(value), maps)
         elif str(kind).startswith("tensordesc"):
-            yield from _descriptor(name, str(kind), value)
+            yield from _descriptor(name, value, next(maps, None) if maps else None)
         elif kind != "constexpr":
             yield Passed(name, str(kind), value)
 
 
-def _descriptor(name: str, kind: str, value: Any) -> Iterator[Passed]:
-    """Give what stands for a tensor descriptor where the hardware has none: its tensor, its sizes, and flags."""
-    yield Passed(name, "*", value.base)
-    shape = [("i64", size) for size in (*value.shape, *value.strides)]
-    flags = [("i1", getattr(value, "padding", "zero") == "nan"), ("i1", getattr(value, "round_f32_to_tf32", False))]
+def _descriptor(name: str, value: Any, described: Mapping[str, Any] | None) -> Iterator[Passed]:
+    """Give what stands for a tensor descriptor: a map, or its tensor, sizes and flags; and its sizes."""
+    nan, rounds = getattr(value, "padding", "zero") == "nan", getattr(value, "round_f32_to_tf32", False)
     again = [*(("i32", size) for size in value.shape), *(("i64", step) for step in value.strides)]
+    if described is not None:
+        yield Passed(name, _MAP, (value, _map(value, described, nan, rounds)))
+        shape, flags = [], []
+    else:
+        yield Passed(name, "*", value.base)
+        shape = [("i64", size) for size in (*value.shape, *value.strides)]
+        flags = [("i1", nan), ("i1", rounds)]
     for number, (one, given) in enumerate((*shape, *flags, *again)):
         yield Passed(f"{name}.{number}", one, given)
+
+
+def _map(value: Any, described: Mapping[str, Any], nan: bool, rounds: bool) -> NDArray[np.uint8]:
+    """Return the tensor map of a descriptor, as Triton has the driver make one; its sizes are innermost last."""
+    kind = _TF32 if rounds else _TYPES_OF_MAPS.get(described["elem_type"], described["elem_type"])
+    sizes, box = tuple(value.shape)[::-1], tuple(described["block_size"])[::-1]
+    strides = [step * described["elem_size"] for step in tuple(value.strides)[-2::-1]]
+    return encoded(kind, sizes, strides, box, width=WIDTHS[described["swizzle"]], fills_nan=nan)
 
 
 class Compiling(Protocol):
@@ -117,6 +139,11 @@ def bound(arguments: Sequence[Passed], taken: int, storage_of: Callable[[Any], t
 
 def _value(argument: Passed, storage_of: Callable[[Any], tuple[NDArray[Any], int]]) -> Any:
     kind, value = argument.type.removeprefix("k"), argument.value
+    if kind == _MAP:
+        array, offset = storage_of(value[0].base)
+        tensor_map = value[1].copy()
+        tensor_map[:8] = np.array([offset], np.uint64).view(np.uint8)
+        return StructureValue(tensor_map, {0: ("", array)})
     if kind.startswith("*"):
         if isinstance(value, int) or value is None:
             return int(value or 0).to_bytes(8, "little")

@@ -30,7 +30,8 @@ def recorded(
     """
     source, metadata = launcher.source, launcher.metadata
     place, name = launch_place(""), source.fn.__name__
-    arguments = list(passed(source.signature.items(), values))
+    maps = iter(getattr(metadata, "tensordesc_meta", None) or ())
+    arguments = list(passed(source.signature.items(), values, maps))
 
     def made(options: LaunchOptions) -> LaunchOutcome:
         if math.prod(getattr(metadata, "cluster_dims", (metadata.num_ctas,))) > 1:

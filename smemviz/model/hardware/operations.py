@@ -12,7 +12,17 @@ from smemviz.errors import InputError
 from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import AS_MEASURED, BASES, Basis, BasisKind, device
 from smemviz.recordings.data import Launch
-from smemviz.recordings.vocabulary import ATOMICS, BULK, FAR, FRAGMENTS, MATRICES, POPULATION_COUNT, REDUCTIONS, WIDTHS
+from smemviz.recordings.vocabulary import (
+    ATOMICS,
+    BULK,
+    FAR,
+    FRAGMENTS,
+    MATRICES,
+    MBARRIERS,
+    POPULATION_COUNT,
+    REDUCTIONS,
+    WIDTHS,
+)
 
 Effect = Literal["load", "store", "update"]
 
@@ -43,6 +53,8 @@ _TABLE: dict[str, Operation] = {
     "wmma_store": Operation("store"),
     "bulk_load": Operation("load", since=(9, 0)),
     "bulk_store": Operation("store", since=(9, 0)),
+    "mbarrier_load": Operation("load", since=(8, 0)),
+    "mbarrier_update": Operation("update", since=(8, 0), shares=False),
     "cluster_load": Operation("load", since=(9, 0)),
     "cluster_store": Operation("store", since=(9, 0)),
     "cluster_update": Operation("update", since=(9, 0), shares=False),
@@ -135,6 +147,8 @@ def unpredictable(op: str, dtype: DTypeLike, cc: tuple[int, int] = (9, 0)) -> st
         return english("PTX does not tell which lane of a warp loads or stores which element of a wmma matrix.")
     if op in BULK:
         return english("The copy engine moves a bulk copy; its counters have words and no wavefronts.")
+    if op in MBARRIERS:
+        return english("Instructions on an mbarrier have no wavefronts that are counted.")
     if op in FAR:
         return english("Shared memory of another block is reached by way of a network, which counts no wavefronts.")
     if effect_of(op) == "update":

@@ -91,7 +91,6 @@ class MemoryInstruction:
     width: int
     dtype: str
     strong: bool = False  # what others see at once, as ``volatile`` and ``acquire`` do
-    orders: bool = False  # what threads wait for each other with
 
 
 class Kernel:
@@ -146,8 +145,7 @@ class Kernel:
 
     def memory_site(self, instruction: Instruction, space: str, op: str, width: int, dtype: str) -> int:
         """Note a place that touches memory and return its number."""
-        strong, orders = instruction.has(*_STRONG), "mbarrier" in instruction.words
-        self.memory.append(MemoryInstruction(instruction.place, space, op, width, dtype, strong, orders))
+        self.memory.append(MemoryInstruction(instruction.place, space, op, width, dtype, instruction.has(*_STRONG)))
         number = len(self.memory) - 1
         self._sites_of.setdefault(id(instruction), []).append(number)
         return number

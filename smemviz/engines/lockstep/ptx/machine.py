@@ -25,7 +25,7 @@ from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.options import LaunchOptions
 from smemviz.languages import CUDA_CPP, Spelling
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Dim3
-from smemviz.recordings.vocabulary import FRAGMENTS, UNCOUNTED
+from smemviz.recordings.vocabulary import FRAGMENTS, MBARRIERS, UNCOUNTED
 
 WORKSPACE_BYTES = 16
 _CYCLES = 64  # that pass from one reading of a clock to the next; lockstep has no time of its own
@@ -262,7 +262,7 @@ class Machine(RunningLaunch):
         mask = self.mask
         addresses: Any = int(at) if at.ndim == 0 else self._of_all(at)
         values = None
-        if self.kernel.memory[site].orders:
+        if self.sites.sites[number].op in MBARRIERS:
             self.in_global.exchange_in_block(np.flatnonzero(mask.lanes))
         elif self.sites.sites[number].op in UNCOUNTED - FRAGMENTS:
             pass  # what is done by others than the threads, or elsewhere, is no access of theirs to their own memory

@@ -14,8 +14,9 @@ from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.frontends.cuda.sources import Text
 from smemviz.model.hardware.operations import effect_of
 from smemviz.recordings.data import ArrayInfo, Launch, Requests, Site, Space, Totals
-from smemviz.recordings.vocabulary import MATRICES, UNCOUNTED
+from smemviz.recordings.vocabulary import MATRICES, MBARRIERS, UNCOUNTED
 
+_OF_OWN_BLOCK = {*MATRICES, *UNCOUNTED} - MBARRIERS
 _SPACES: tuple[Space, Space] = ("shared", "global")
 
 
@@ -38,7 +39,7 @@ class SiteMap:
         sites: list[Site] = []
         for raw, instruction in enumerate(kernel.memory):
             spaces = _SPACES if instruction.space == "generic" else (instruction.space,)
-            far = kernel.uses_clusters and "shared" in spaces and instruction.op not in (*MATRICES, *UNCOUNTED)
+            far = kernel.uses_clusters and "shared" in spaces and instruction.op not in _OF_OWN_BLOCK
             for space in (*spaces, *(("cluster",) if far else ())):
                 site = self._site(
                     instruction.place,
@@ -48,7 +49,7 @@ class SiteMap:
                     instruction.dtype,
                     name,
                 )
-                if space == "cluster":
+                if space == "cluster" and site.op not in MBARRIERS:
                     site = replace(site, op=f"cluster_{effect_of(site.op)}")
                 key = (site.file, site.line, site.column, site.end_line, site.end_column, space, site.op, site.width)
                 if key not in numbers:

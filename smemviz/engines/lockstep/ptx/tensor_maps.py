@@ -22,7 +22,7 @@ _LAYOUT = np.dtype(
 )
 # Bytes of an element by CUtensorMapDataType, and of a row by CUtensorMapSwizzle.
 _SIZES = (1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4)
-_WIDTHS = (16, 32, 64, 128)
+WIDTHS = (16, 32, 64, 128)
 _FLOATS = (6, 7, 8, 9, 10, 11, 12)
 _NAN = 0x7FF7  # each half of what fills a box outside of a tensor, as an H200 has it
 
@@ -100,7 +100,7 @@ def encoded(
     made = np.zeros(1, _LAYOUT)
     rank = len(sizes)
     made["mark"], made["kind"], made["rank"] = _MARK, kind, rank
-    made["swizzle"], made["fill"] = _WIDTHS.index(width), fills_nan
+    made["swizzle"], made["fill"] = WIDTHS.index(width), fills_nan
     made["sizes"][0, :rank], made["strides"][0, : rank - 1] = sizes, strides
     made["box"][0, :rank], made["steps"][0, :rank] = box, tuple(steps) or 1
     return made.view(np.uint8)
@@ -113,6 +113,6 @@ def decoded(data: NDArray[np.uint8]) -> TensorMap | None:
     if made["mark"] != _MARK or not 1 <= rank <= len(made["sizes"]) or kind >= len(_SIZES):
         return None
     sizes, box, steps = (tuple(made[name][:rank].tolist()) for name in ("sizes", "box", "steps"))
-    strides, width = tuple(made["strides"][: rank - 1].tolist()), _WIDTHS[int(made["swizzle"])]
+    strides, width = tuple(made["strides"][: rank - 1].tolist()), WIDTHS[int(made["swizzle"])]
     address, fills_nan = int(made["address"]), bool(made["fill"])
     return TensorMap(address, kind, _SIZES[kind], sizes, strides, box, steps, width, fills_nan)

@@ -118,7 +118,7 @@ def execute(
     """
     check_threads(place, configuration, options.limits.threads)
     entry, kernel, stays = ready.entry, ready.kernel, len(memory.allocations)
-    placed = {name: memory.place(name, data).start for name, data in parameters.items()}
+    placed = _place_parameters(memory, parameters)
     symbols = {**symbols, **placed, **ready.symbols}
     cooperative, cluster = entry.is_cooperative, kernel.function.cluster or (1, 1, 1)
     if cooperative:
@@ -152,6 +152,18 @@ def execute(
         del memory.allocations[stays:]
     made, findings = done.result(entry.line, (*ready.layout.placed, *arrays))
     return with_names(made), findings
+
+
+def _place_parameters(memory: GlobalMemory, parameters: Mapping[str, NDArray[np.uint8]]) -> dict[str, int]:
+    """Put parameters into one piece of memory, so that 32 bits tell them apart, and return the address of each."""
+    offsets, end = {}, 0
+    for name, data in parameters.items():
+        offsets[name], end = end, end + -(-len(data) // 64) * 64
+    whole = np.zeros(end, np.uint8)
+    for name, data in parameters.items():
+        whole[offsets[name] : offsets[name] + len(data)] = data
+    start = memory.place("", whole).start if parameters else 0
+    return {name: start + offset for name, offset in offsets.items()}
 
 
 def _run(ready: Prepared, new: Callable[[], Machine], options: LaunchOptions, *, together: bool) -> Machine:

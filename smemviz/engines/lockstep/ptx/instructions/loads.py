@@ -23,6 +23,7 @@ from smemviz.engines.lockstep.ptx.code.module import (
     PtxError,
     Register,
     Symbol,
+    Value,
     items_of,
 )
 from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
@@ -146,11 +147,19 @@ def _convert_address(kernel: Kernel, instruction: Instruction) -> Action:
     value = read(kernel, instruction.operands[1], instruction.type)
     put = write(kernel, instruction.operands[0], instruction.type)
     window = DTYPES[instruction.type].type(WINDOWS.get(space, 0) & (1 << 8 * SIZES[instruction.type]) - 1)
+    if space == "param" and SIZES[instruction.type] == 8:
+        return lambda m: put(m, in_parameters(value(m), m))
     if not window:
         return lambda m: put(m, own(value(m)))
     if instruction.has("to"):
         return lambda m: put(m, value(m) - window)
     return lambda m: put(m, value(m) + window)
+
+
+def in_parameters(address: Value, m: Machine) -> Value:
+    """Return the address of a parameter, of which 32 bits are enough, as a generic one."""
+    start = next((m.symbols[name] for name in m.parameters), 0)
+    return np.where(address < 1 << 32, address | np.uint64(start & ~0xFFFFFFFF), address)[()]
 
 
 def _is_in_space(kernel: Kernel, instruction: Instruction) -> Action:

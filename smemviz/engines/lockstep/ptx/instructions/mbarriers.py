@@ -80,7 +80,7 @@ def _space(instruction: Instruction) -> str:
 
 def _init(kernel: Kernel, instruction: Instruction) -> Action:
     where, count = address_of(kernel, instruction.operands[0]), read(kernel, instruction.operands[1], "u32")
-    site = kernel.memory_site(instruction, _space(instruction), "store", 8, "uint64")
+    site = kernel.memory_site(instruction, _space(instruction), "mbarrier_update", 8, "uint64")
 
     def run(m: Machine) -> None:
         wanted = count(m).astype(np.uint64)
@@ -93,7 +93,7 @@ def _changing(
     kernel: Kernel, instruction: Instruction, operand: Operand, amount: Any, state: Operand, change: Any
 ) -> Action:
     where, put = address_of(kernel, operand), write(kernel, state, "b64")
-    site = kernel.memory_site(instruction, _space(instruction), "atomic_add", 8, "uint64")
+    site = kernel.memory_site(instruction, _space(instruction), "mbarrier_update", 8, "uint64")
 
     def run(m: Machine) -> None:
         completed: list[int] = []
@@ -144,7 +144,7 @@ def _after(state: int, arrived: int, more_bytes: int) -> tuple[int, bool]:
 
 def _test(kernel: Kernel, instruction: Instruction) -> Action:
     put, where = write(kernel, instruction.operands[0], "pred"), address_of(kernel, instruction.operands[1])
-    site = kernel.memory_site(instruction, _space(instruction), "load", 8, "uint64")
+    site = kernel.memory_site(instruction, _space(instruction), "mbarrier_load", 8, "uint64")
     by_parity = instruction.has("parity")
     wanted = read(kernel, instruction.operands[2], "u32" if by_parity else "u64")
 
