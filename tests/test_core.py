@@ -105,6 +105,7 @@ def test_the_command_names_the_clone_that_it_came_from(tmp_path: Path, monkeypat
         raise ModuleNotFoundError(name="numba")
 
 
+@pytest.mark.exhaustive
 def test_a_strict_session_of_somebody_else_is_not_disturbed(tmp_path: Path) -> None:
     (tmp_path / "test_theirs.py").write_text(
         "import sys\n"

@@ -75,12 +75,12 @@ def test_the_commands_of_a_page_do_what_they_say(
     assert ran or page.name in ("measure.md",)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_command_lines_that_are_shown_are_taken(name: str) -> None:
-    for block in blocks(ROOT / name, "text"):
-        for command in commands(block):
-            if command.startswith("smemviz ") and not READ.match(command) and not name.startswith("docs/reference"):
-                parse(command)
+def test_command_lines_that_are_shown_are_taken() -> None:
+    for name in NAMES:
+        for block in blocks(ROOT / name, "text"):
+            for command in commands(block):
+                if command.startswith("smemviz ") and not READ.match(command) and not name.startswith("docs/reference"):
+                    parse(command)
 
 
 def parse(command: str) -> None:
@@ -103,20 +103,20 @@ def test_the_code_of_a_page_runs(page: Path, checkout: Path, capsys: pytest.Capt
     capsys.readouterr()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_link_leads_to_a_file_and_its_heading(name: str) -> None:
-    page = ROOT / name
-    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
-        assert "://" not in target, f"{name}: {target} is not checked"
-        path, _, anchor = target.partition("#")
-        to = (page.parent / path).resolve() if path else page
-        assert to.is_file(), f"{name}: {target}"
-        if name.startswith("docs/"):
-            assert DOCS in to.parents, f"{name}: {target} is not part of the site"
-        if anchor:
-            assert anchor in {slug(one) for one in re.findall(r"^#+ (.+)$", to.read_text("utf-8"), re.MULTILINE)}, (
-                target
-            )
+def test_every_link_leads_to_a_file_and_its_heading() -> None:
+    for name in NAMES:
+        page = ROOT / name
+        for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+            assert "://" not in target, f"{name}: {target} is not checked"
+            path, _, anchor = target.partition("#")
+            to = (page.parent / path).resolve() if path else page
+            assert to.is_file(), f"{name}: {target}"
+            if name.startswith("docs/"):
+                assert DOCS in to.parents, f"{name}: {target} is not part of the site"
+            if anchor:
+                assert anchor in {slug(one) for one in re.findall(r"^#+ (.+)$", to.read_text("utf-8"), re.MULTILINE)}, (
+                    target
+                )
 
 
 def slug(heading: str) -> str:

@@ -64,9 +64,8 @@ def test_a_text_of_an_older_version_is_known_as_what_the_message_is_now() -> Non
     assert say("has no .entry; it is no PTX with a kernel") == gettext("has no .entry, so it is not PTX with a kernel")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_text_of_others_is_not_known() -> None:
+    for text in [
         "TypeError: 'tile' is a list and not an array",
         "x is a list and y",
         "the array is read-only and cannot be changed",
@@ -75,11 +74,9 @@ def test_a_text_of_an_older_version_is_known_as_what_the_message_is_now() -> Non
         "square.py, line 3: invalid syntax",
         "Failed: 12 -> 13",
         "the text was cut off here",
-    ],
-)
-def test_a_text_of_others_is_not_known(text: str) -> None:
-    assert recognised(text) is None
-    assert say(text) is None
+    ]:
+        assert recognised(text) is None
+        assert say(text) is None
 
 
 def test_a_race_is_known_with_what_each_thread_did() -> None:

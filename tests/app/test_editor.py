@@ -193,7 +193,6 @@ def test_an_error_greys_the_last_picture_and_what_was_written_is_there_when_one_
     expect(page.locator("#why")).to_be_visible()
 
 
-@pytest.mark.smoke
 @pytest.mark.browser
 def test_a_reload_shows_what_was_there(page: Page) -> None:
     open_with(page, SHORT)

@@ -46,9 +46,8 @@ def test_without_a_query_it_is_a_tile_written_by_rows_and_read_by_columns() -> N
     assert filling["lab-A-lanes.children"].data["body"][31] == ["31", "[31, 0]", "3,968", "0", "32"]
 
 
-@pytest.mark.parametrize(
-    ("query", "said"),
-    [
+def test_known_layouts_cost_what_is_known_of_them() -> None:
+    for query, said in [
         (FLOATS, "A: 32-way conflict, 1,056 wavefronts where 64 would do; B: no conflict, 64 wavefronts"),
         # Conflict-free only because 8-byte accesses are served 16 lanes at a time.
         ({"A": "32x32 float64; pad=1", "A-access": "column"}, "No conflict, 64 wavefronts"),
@@ -73,15 +72,12 @@ def test_without_a_query_it_is_a_tile_written_by_rows_and_read_by_columns() -> N
             FLOATS | {"B-cc": "1.3", "B-access": "row"},
             "A: 32-way conflict, 1,056 wavefronts where 64 would do; B: no conflict, 64 wavefronts",
         ),
-    ],
-)
-def test_known_layouts_cost_what_is_known_of_them(query: dict[str, str], said: str) -> None:
-    assert view_lab(query)["lab-headline.children"] == said
+    ]:
+        assert view_lab(query)["lab-headline.children"] == said
 
 
-@pytest.mark.parametrize(
-    ("query", "field", "said"),
-    [
+def test_what_is_wrong_is_said_at_its_field_in_one_line() -> None:
+    for query, field, said in [
         (
             {"A": "32y32 float32"},
             ("shape", 0),
@@ -99,20 +95,16 @@ def test_known_layouts_cost_what_is_known_of_them(query: dict[str, str], said: s
         ({"A-access": "matrices; op=ldmatrix_x4", "cc": "7.0"}, ("pattern", 0), "it came with 7.5"),
         ({"cc": "9.9"}, ("cc", 0), "compute capability 9.9 is not in the table"),
         ({"A": "32x32; colour=red"}, ("shape", 0), "'colour=red' is not an option"),
-    ],
-)
-def test_what_is_wrong_is_said_at_its_field_in_one_line(
-    query: dict[str, str], field: tuple[str, int], said: str
-) -> None:
-    side = LabState.read(query).sides["A"]
-    assert side.setup is None
-    assert list(side.errors) == [field]
-    assert said in side.errors[field]
-    assert "\n" not in side.errors[field]
-    ids = [{"side": "A", "name": field[0], "at": field[1]}, {"side": "B", "name": field[0], "at": field[1]}]
-    assert errors_of(query, ids) == [side.errors[field], ""]
-    assert view_lab(query)["lab-headline.children"] == "This cannot be counted"
-    assert view_layouts(query)["lab-results.children"] == []
+    ]:
+        side = LabState.read(query).sides["A"]
+        assert side.setup is None
+        assert list(side.errors) == [field]
+        assert said in side.errors[field]
+        assert "\n" not in side.errors[field]
+        ids = [{"side": "A", "name": field[0], "at": field[1]}, {"side": "B", "name": field[0], "at": field[1]}]
+        assert errors_of(query, ids) == [side.errors[field], ""]
+        assert view_lab(query)["lab-headline.children"] == "This cannot be counted"
+        assert view_layouts(query)["lab-results.children"] == []
 
 
 def test_a_set_up_that_is_wrong_leaves_the_other_alone() -> None:

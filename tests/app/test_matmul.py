@@ -69,10 +69,10 @@ def test_the_url_says_what_is_shown(query: dict[str, str], state: ProductState) 
     assert ProductState.read(query, known()) == state
 
 
-@pytest.mark.parametrize("text", ["", "0", "-4", "64x64", "a", "8193", "1" * 5000])
-def test_a_size_that_makes_no_sense_is_refused_in_words(text: str) -> None:
-    with pytest.raises(InputError, match="is not a size: write 64, or 228x240x112"):
-        ProductState.read({"SIZE": text}, None)
+def test_a_size_that_makes_no_sense_is_refused_in_words() -> None:
+    for text in ["", "0", "-4", "64x64", "a", "8193", "1" * 5000]:
+        with pytest.raises(InputError, match="is not a size: write 64, or 228x240x112"):
+            ProductState.read({"SIZE": text}, None)
 
 
 # What is shown

@@ -106,12 +106,12 @@ def test_what_is_shown_without_a_sweep(data: Products, monkeypatch: pytest.Monke
 
 # Of the first block: a load, the barrier after it, a multiplication, the barrier before the next load, the last
 # barrier, which guards nothing, and the store.
-@pytest.mark.parametrize("step", [1, 2, 3, 11, 22, 23])
-def test_every_kind_of_step(products: Products, step: int) -> None:
-    with pseudo():
-        filling = view_step(products, {"PICTURED": "16-8"}, {"step": str(step)})
-        assert forgotten(list(filling.values()), NAMES) == []
-    assert filling["step-text.children"].startswith("⟦Step ⟧")
+def test_every_kind_of_step(products: Products) -> None:
+    for step in [1, 2, 3, 11, 22, 23]:
+        with pseudo():
+            filling = view_step(products, {"PICTURED": "16-8"}, {"step": str(step)})
+            assert forgotten(list(filling.values()), NAMES) == []
+        assert filling["step-text.children"].startswith("⟦Step ⟧")
 
 
 @pytest.mark.exhaustive

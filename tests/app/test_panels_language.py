@@ -215,7 +215,7 @@ def test_the_list_of_lessons() -> None:
         assert forgotten(learn_page("/learn"), DATA) == []
 
 
-@pytest.mark.parametrize("lesson", one_in(8, LESSONS), ids=lambda lesson: lesson.slug)
+@pytest.mark.parametrize("lesson", one_in(20, LESSONS), ids=lambda lesson: lesson.slug)
 def test_a_lesson_before_and_after_its_answer(lesson: Lesson) -> None:
     with pseudo():
         assert forgotten(learn_page(f"/learn/{lesson.slug}"), DATA) == []

@@ -265,13 +265,17 @@ def test_settings_are_read_from_the_environment_as_they_were_written(tmp_path: P
     assert Settings.read({}) == Settings()
 
 
-@pytest.mark.parametrize(
-    ("variable", "text"),
-    [("REQUESTS", "many"), ("REQUESTS", "-1"), ("RUNS", "0"), ("MEMORY", "inf"), ("MEMORY", "nan"), ("PREFIX", "/a b")],
-)
-def test_what_makes_no_sense_is_said_in_one_line(variable: str, text: str) -> None:
-    with pytest.raises(InputError, match=text.replace("/", ".")):
-        Settings.read({f"SMEMVIZ_{variable}": text})
+def test_what_makes_no_sense_is_said_in_one_line() -> None:
+    for variable, text in [
+        ("REQUESTS", "many"),
+        ("REQUESTS", "-1"),
+        ("RUNS", "0"),
+        ("MEMORY", "inf"),
+        ("MEMORY", "nan"),
+        ("PREFIX", "/a b"),
+    ]:
+        with pytest.raises(InputError, match=text.replace("/", ".")):
+            Settings.read({f"SMEMVIZ_{variable}": text})
 
 
 @pytest.mark.exhaustive

@@ -58,6 +58,7 @@ def test_a_script_is_run_with_its_arguments_and_constants_and_leaves_the_server_
     assert capfd.readouterr().out == ""
 
 
+@pytest.mark.exhaustive
 def test_options_of_a_run_are_those_of_the_command_line(tmp_path: Path) -> None:
     recording = of(tmp_path, SCRIPT, "1", "2", options=("--max-launches", "1")).show(RunState("mine")).recording
     assert (len(recording.launches), recording.unrecorded) == (1, 1)

@@ -82,6 +82,7 @@ def test_without_conflict_there_is_no_choice(page: Page) -> None:
     expect(page.get_by_role("radiogroup", name="Layout")).to_be_hidden()
 
 
+@pytest.mark.exhaustive
 def test_the_page_serves_what_the_command_line_exports() -> None:
     client = create_app(gallery()).server.test_client()
     answer = client.get("/kernel.gif?file=square&kernel=set_row_read_col&site=1&warp=0&step=1")

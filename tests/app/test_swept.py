@@ -28,6 +28,7 @@ def view(library: Library, **query: str) -> dict[str, object]:
     return view_measured(library, Stopwatch(Job(environment=LINES, allowed=False)), query, "light")
 
 
+@pytest.mark.exhaustive
 def test_a_kernel_page_shows_the_time_that_the_sweep_has_for_its_constants(library: Library) -> None:
     path = sweep_for(MATMUL)
     assert path

@@ -38,6 +38,7 @@ COMMANDS = {
     "import smemviz.run": ("-c", "import smemviz; smemviz.run"),
     "smemviz run reduce.py --json": ("run", "{kernels}/reduce.py", "--engine", "lockstep", "--json"),
     "smemviz run transpose.py -o": ("run", "{kernels}/transpose.py", "--engine", "lockstep", "-o", "{out}/t.smem.npz"),
+    "smemviz run matmul.cu": ("run", "{kernels}/matmul.cu", "--engine", "lockstep", "--json"),
     "smemviz export square.py .html": ("export", "{kernels}/square.py", "-o", "{out}/square.html", "--force"),
     "smemviz suggest square.py": ("suggest", "{kernels}/square.py", "--engine", "lockstep"),
 }

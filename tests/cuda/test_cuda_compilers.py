@@ -129,6 +129,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch, no_compiler: None) -
     assert error.value.line == 1
 
 
+@pytest.mark.exhaustive
 @on_linux
 def test_ctrl_c_ends_a_compilation_at_once(tmp_path: Path) -> None:
     process, compiler = run_bomb(tmp_path)

@@ -147,6 +147,7 @@ def test_a_loop_that_waits_for_some_time_ends(tmp_path: Path) -> None:
     assert not run(tmp_path, body, "1, 32>>>(zeros(1), 1").findings
 
 
+@pytest.mark.exhaustive
 def test_threads_that_wait_for_each_other_in_a_chain_go_on(tmp_path: Path) -> None:
     body = (
         "volatile int *f = out;\nif (threadIdx.x == 0) { while (f[1] == 0) {} out[0] = 5; }\n"

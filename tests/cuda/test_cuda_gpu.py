@@ -254,21 +254,16 @@ def test_ptxas_takes_a_rewritten_kernel(kernel: str, view: str, tmp_path: Path) 
         assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(
-    ("driver", "capability", "head"),
-    [
+def test_ptx_is_lowered_to_what_the_driver_and_the_card_know() -> None:
+    for driver, capability, head in [
         (13000, (9, 0), ".version 9.0\n.target sm_90\n"),
         (13050, (10, 0), ".version 9.5\n.target sm_90\n"),
         (13060, (9, 0), ".version 9.5\n.target sm_90\n"),
         (12040, (8, 6), ".version 8.4\n.target sm_86\n"),
         (12060, (9, 0), ".version 8.5\n.target sm_90\n"),
         (12090, (9, 0), ".version 8.8\n.target sm_90\n"),
-    ],
-)
-def test_ptx_is_lowered_to_what_the_driver_and_the_card_know(
-    driver: int, capability: tuple[int, int], head: str
-) -> None:
-    assert for_driver(".version 9.5\n.target sm_90\n", driver, capability) == head
+    ]:
+        assert for_driver(".version 9.5\n.target sm_90\n", driver, capability) == head
 
 
 def test_variables_of_a_module_last_from_launch_to_launch() -> None:

@@ -244,28 +244,25 @@ def addresses(launch: Launch, space: str, op: str, width: int) -> np.ndarray:
     return np.where(rows < 0, -1, rows - start)
 
 
-@pytest.mark.parametrize(
-    ("copy", "width"),
-    [
+def test_bytes_beyond_the_source_size_are_zero() -> None:
+    for copy, width in [
         ("cp.async.ca.shared.global [%0], [%1], 4, %2;", 4),
         ("cp.async.ca.shared::cta.global.L2::64B [%0], [%1], 8, %2;", 8),
         ("cp.async.cg.shared.global [%0], [%1], 16, %2;", 16),
         ("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;", 16),
         ("cp.async.cg.shared.global.L2::cache_hint.L2::256B [%0], [%1], 16, %2, %3;", 16),
         ("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], 8, %2, %3;", 8),
-    ],
-)
-def test_bytes_beyond_the_source_size_are_zero(copy: str, width: int) -> None:
-    sizes = [(i * 7) % (width + 1) for i in range(THREADS)]
-    out, recording = copied(copy, width, sizes)
-    np.testing.assert_array_equal(out, expected(width, sizes))
-    assert not recording.findings
+    ]:
+        sizes = [(i * 7) % (width + 1) for i in range(THREADS)]
+        out, recording = copied(copy, width, sizes)
+        np.testing.assert_array_equal(out, expected(width, sizes))
+        assert not recording.findings
 
-    (launch,) = recording.launches
-    at = np.arange(THREADS).reshape(2, 32) * width
-    reads = np.array(sizes).reshape(2, 32) > 0
-    np.testing.assert_array_equal(addresses(launch, "global", "load", width), np.where(reads, at, -1))
-    np.testing.assert_array_equal(addresses(launch, "shared", "store", width), at)
+        (launch,) = recording.launches
+        at = np.arange(THREADS).reshape(2, 32) * width
+        reads = np.array(sizes).reshape(2, 32) > 0
+        np.testing.assert_array_equal(addresses(launch, "global", "load", width), np.where(reads, at, -1))
+        np.testing.assert_array_equal(addresses(launch, "shared", "store", width), at)
 
 
 @pytest.mark.parametrize(

@@ -53,9 +53,8 @@ def changed(program: CudaProgram, shape: tuple[int, ...], layout: Pad | Swizzle)
 TURN = "t[y][x] = out[y * 32 + x];\n__syncthreads();\nout[y * 32 + x] = t[x][y];"
 
 
-@pytest.mark.parametrize(
-    ("constants", "sizes", "line"),
-    [
+def test_a_row_is_made_longer_where_its_length_is_written() -> None:
+    for constants, sizes, line in [
         ("", "[32][32]", "__shared__ float t[32][33];"),
         ("#define TILE 32\n", "[TILE][TILE]", "__shared__ float t[TILE][TILE + 1];"),
         ("constexpr int TILE = 32;\n", "[TILE][TILE]", "__shared__ float t[TILE][TILE + 1];"),
@@ -65,10 +64,8 @@ TURN = "t[y][x] = out[y * 32 + x];\n__syncthreads();\nout[y * 32 + x] = t[x][y];
         ("template <int N> ", "[N][N]", "__shared__ float t[N][N + 1];"),
         ("#define W 32\n#define IPAD 0\n#define PITCH (W + IPAD)\n", "[W][PITCH]", "#define IPAD 1"),
         ("#define IPAD 0\nconstexpr int W = 32, PITCH = W + IPAD;\n", "[W][PITCH]", "#define IPAD 1"),
-    ],
-)
-def test_a_row_is_made_longer_where_its_length_is_written(constants: str, sizes: str, line: str) -> None:
-    assert changed(program_of(sizes, TURN, constants), (32, 32), Pad(32, 1)) == [line]
+    ]:
+        assert changed(program_of(sizes, TURN, constants), (32, 32), Pad(32, 1)) == [line]
 
 
 def test_a_constant_that_is_not_only_the_pad_stays() -> None:
@@ -134,9 +131,8 @@ def test_a_swizzle_of_the_whole_array_makes_one_dimension_of_it() -> None:
 WHOLE = Swizzle(32, 2)  # of an array of 64 rows of 4: its index takes the row twice
 
 
-@pytest.mark.parametrize(
-    ("shape", "body", "layout", "why"),
-    [
+def test_what_cannot_be_written_is_refused_by_line() -> None:
+    for shape, body, layout, why in [
         ((32, 32), "float *p = t[y];\nt[y][x] = 1;", Swizzle(32, 5), "line 4: a row of t is taken here"),
         ((32, 32), "float *p = &t[y][x];", Swizzle(32, 5), "line 4: a pointer to t is taken here"),
         ((32, 32), "float *p = &t[0][0];", Pad(32, 1), "line 4: a pointer to t is taken here"),
@@ -146,15 +142,11 @@ WHOLE = Swizzle(32, 2)  # of an array of 64 rows of 4: its index takes the row t
         ((32, 32), "AT(y, x) = 1;\n#define AT(r, c) t[r][c]", Swizzle(32, 5), "line 5: the macro here names t"),
         ((64, 4), "t[f(y)][x] = 1;", WHOLE, "line 4: the index f(y) would be written twice; give it a name first"),
         ((64, 4), "t[y++][x] = 1;", WHOLE, "line 4: the index y++ would be written twice; give it a name first"),
-    ],
-)
-def test_what_cannot_be_written_is_refused_by_line(
-    shape: tuple[int, int], body: str, layout: Pad | Swizzle, why: str
-) -> None:
-    program = program_of("".join(f"[{size}]" for size in shape), body)
-    with pytest.raises(NotRewrittenError) as refused:
-        CudaRewriting(program, array_of(program, *shape)).rewrite(layout)
-    assert refused.value.message == why
+    ]:
+        program = program_of("".join(f"[{size}]" for size in shape), body)
+        with pytest.raises(NotRewrittenError) as refused:
+            CudaRewriting(program, array_of(program, *shape)).rewrite(layout)
+        assert refused.value.message == why
 
 
 def answered(folder: Path, text: str, view: View = "source") -> Answer:

@@ -1,7 +1,6 @@
 """Counts by class, as the GPU makes them, turned into totals; no GPU is needed for that."""
 
 import numpy as np
-import pytest
 
 from smemviz.engines.gpu.ptx.access_calls import served_as, shape_of_counts, totals
 from smemviz.recordings.data import Site
@@ -52,9 +51,9 @@ def test_a_kernel_without_sites_has_no_totals():
     assert totals((), np.zeros(shape_of_counts(()), np.int64)).requests.tolist() == []
 
 
-@pytest.mark.parametrize(
-    ("ops", "widths", "served"),
-    [
+def test_the_device_serves_a_request_by_the_rule_of_the_model():
+    """The numbers stood in the device functions, whose counts were held against Nsight Compute's on an H200."""
+    for ops, widths, served in [
         (("load", "store", POPULATION_COUNT), (1, 2, 4), (4, 32, 32, False, True)),
         (("load",), (8,), (8, 16, 16, True, True)),
         (("load",), (16,), (16, 8, 8, True, True)),
@@ -62,10 +61,7 @@ def test_a_kernel_without_sites_has_no_totals():
         (("store",), (16,), (16, 8, 8, False, True)),
         (sorted(ATOMICS | REDUCTIONS - {POPULATION_COUNT}), (4,), (4, 32, 32, False, False)),
         (sorted(ATOMICS | REDUCTIONS - {POPULATION_COUNT}), (8,), (8, 16, 32, False, False)),
-    ],
-)
-def test_the_device_serves_a_request_by_the_rule_of_the_model(ops, widths, served):
-    """The numbers stood in the device functions, whose counts were held against Nsight Compute's on an H200."""
-    for op in ops:
-        for width in widths:
-            assert served_as(op, width) == served, (op, width)
+    ]:
+        for op in ops:
+            for width in widths:
+                assert served_as(op, width) == served, (op, width)

@@ -139,9 +139,9 @@ def test_a_loop_over_an_array_goes_over_its_places():
     )
 
 
-@pytest.mark.parametrize(
-    ("loop", "is_fixed"),
-    [
+def test_a_compiler_may_write_out_rounds_that_all_lanes_make():
+    """Where some lanes leave between copies of a round, the requests of one would be those of several groups."""
+    for loop, is_fixed in [
         ("for k in range(8):", True),
         ("for k in range(2 * SIZE, 0, -1):", True),
         ("for k in range(n):", False),
@@ -149,12 +149,9 @@ def test_a_loop_over_an_array_goes_over_its_places():
         ("for k in range(out[0]):", False),
         ("for k in (1, 2):", False),
         ("while n:", False),
-    ],
-)
-def test_a_compiler_may_write_out_rounds_that_all_lanes_make(loop, is_fixed):
-    """Where some lanes leave between copies of a round, the requests of one would be those of several groups."""
-    text = instrumented(f"n = 3\n{loop}\n    n -= 1").splitlines()
-    assert text[2:] == ["    n -= 1"] if is_fixed else ["    _round()", "    n -= 1"]
+    ]:
+        text = instrumented(f"n = 3\n{loop}\n    n -= 1").splitlines()
+        assert text[2:] == ["    n -= 1"] if is_fixed else ["    _round()", "    n -= 1"]
 
 
 def test_a_loop_over_arrays_side_by_side_ends_with_the_shortest():

@@ -40,9 +40,8 @@ def notebook(folder: Path, *cells: str) -> Recording:
     return run(folder, json.dumps({"cells": code, "metadata": {}}), "book.ipynb")
 
 
-@pytest.mark.parametrize(
-    ("module", "package"),
-    [
+def test_a_package_is_named_as_pip_takes_it() -> None:
+    for module, package in [
         ("cv2", "opencv-python"),
         ("mpi4py.MPI", "mpi4py"),
         ("cuda.bindings.driver", "cuda-python"),
@@ -50,10 +49,8 @@ def notebook(folder: Path, *cells: str) -> Recording:
         ("numba_cuda", "numba-cuda"),
         ("helpers", None),
         ("accelerate.cuda", None),  # not the accelerate that PyPI has
-    ],
-)
-def test_a_package_is_named_as_pip_takes_it(module: str, package: str | None) -> None:
-    assert package_of(module) == package
+    ]:
+        assert package_of(module) == package
 
 
 @pytest.mark.parametrize(

@@ -42,9 +42,8 @@ def run(file, **options):
     return smemviz.run(file, engine="lockstep", **options)
 
 
-@pytest.mark.parametrize(
-    ("given", "numbers"),
-    [
+def test_blocks_are_read_as_numbers_ranges_and_words():
+    for given, numbers in [
         ("0,5,8-11", [0, 5, 8, 9, 10, 11]),
         (" last , first,3-3", [0, 3, 19]),
         ("middle", [10]),
@@ -52,16 +51,14 @@ def run(file, **options):
         ([7, 2, 7], [2, 7]),
         (np.array([1, 0]), [0, 1]),
         (4, [4]),
-    ],
-)
-def test_blocks_are_read_as_numbers_ranges_and_words(given, numbers):
-    assert as_blocks(given).of(("f.py", 1), "kernel", 20).tolist() == numbers
+    ]:
+        assert as_blocks(given).of(("f.py", 1), "kernel", 20).tolist() == numbers
 
 
-@pytest.mark.parametrize("given", ["", "1,", "x", "-1", "5-3", "1.5", "0x3", [-1], [1.5], [], {}, "9" * 19])
-def test_what_is_no_block_is_refused(given):
-    with pytest.raises(InputError, match=r"^blocks "):
-        as_blocks(given)
+def test_what_is_no_block_is_refused():
+    for given in ["", "1,", "x", "-1", "5-3", "1.5", "0x3", [-1], [1.5], [], {}, "9" * 19]:
+        with pytest.raises(InputError, match=r"^blocks "):
+            as_blocks(given)
 
 
 def test_a_block_out_of_the_grid_is_refused_at_the_launch(file):

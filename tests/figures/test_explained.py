@@ -321,9 +321,8 @@ def test_groups_are_described_from_the_inside_out(levels: list[tuple[int, int]],
     assert described(Pattern("groups", tuple(Level(*level) for level in levels)), None) == text
 
 
-@pytest.mark.parametrize(
-    ("steps", "text"),
-    [
+def test_steps_of_the_index_are_told_by_row_and_column() -> None:
+    for steps, text in [
         ((1, 0), "1 row down"),
         ((-2, 0), "2 rows up"),
         ((0, 1), "1 column right"),
@@ -331,17 +330,14 @@ def test_groups_are_described_from_the_inside_out(levels: list[tuple[int, int]],
         ((1, 1), "1 row down and 1 column right"),
         ((1, 0, 0), "the index goes on by (1, 0, 0)"),
         ((0, 1, 0), "1 row down"),
-    ],
-)
-def test_steps_of_the_index_are_told_by_row_and_column(steps: tuple[int, ...], text: str) -> None:
-    pattern = Pattern("stride", (Level(32, 128),))
-    assert described(pattern, steps) == f"neighbouring lanes are 32 words apart, {text}"
-    assert described(pattern, steps, CUDA_CPP.spelling).endswith(text.replace("(1, 0, 0)", "[1][0][0]"))
+    ]:
+        pattern = Pattern("stride", (Level(32, 128),))
+        assert described(pattern, steps) == f"neighbouring lanes are 32 words apart, {text}"
+        assert described(pattern, steps, CUDA_CPP.spelling).endswith(text.replace("(1, 0, 0)", "[1][0][0]"))
 
 
-@pytest.mark.parametrize(
-    ("shape", "swizzle", "text"),
-    [
+def test_a_swizzle_is_written_as_an_index() -> None:
+    for shape, swizzle, text in [
         ((32, 32), Swizzle(32, 5), "swizzle to tile[r, c ^ r]"),
         ((64, 32), Swizzle(32, 5), "swizzle to tile[r, c ^ (r % 32)]"),
         ((32, 32), Swizzle(32, 2, 0, 3), "swizzle to tile[r, c ^ (r >> 3)]"),
@@ -360,19 +356,17 @@ def test_steps_of_the_index_are_told_by_row_and_column(steps: tuple[int, ...], t
             "swizzle to tile[i ^ (i // 8 % 8)], i counting the elements row by row in one dimension",
         ),
         ((100,), Swizzle(8, 3), "swizzle to tile[i ^ (i // 8 % 8)] (16 bytes more)"),
-    ],
-)
-def test_a_swizzle_is_written_as_an_index(shape: tuple[int, ...], swizzle: Swizzle, text: str) -> None:
-    info = ArrayInfo("tile", "shared", shape, tuple([128] * (len(shape) - 1) + [4]), "int32", 1024, 1)
-    assert swizzle_text(info, swizzle) == text
-    if len(shape) == 2 and "r, c" in text:  # what is written is what was scored
-        r, c = np.mgrid[: shape[0], : shape[1]]
-        formula = text.removeprefix("swizzle to tile[r, ").removesuffix("]")
-        assert np.array_equal(swizzle.place(r * 32 + c), r * 32 + eval(formula, {"r": r, "c": c}))
-    if "tile[i" in text:
-        i = np.arange(np.prod(shape))
-        formula = text.removeprefix("swizzle to tile[").partition("]")[0]
-        assert np.array_equal(swizzle.place(i), eval(formula, {"i": i}))
+    ]:
+        info = ArrayInfo("tile", "shared", shape, tuple([128] * (len(shape) - 1) + [4]), "int32", 1024, 1)
+        assert swizzle_text(info, swizzle) == text
+        if len(shape) == 2 and "r, c" in text:  # what is written is what was scored
+            r, c = np.mgrid[: shape[0], : shape[1]]
+            formula = text.removeprefix("swizzle to tile[r, ").removesuffix("]")
+            assert np.array_equal(swizzle.place(r * 32 + c), r * 32 + eval(formula, {"r": r, "c": c}))
+        if "tile[i" in text:
+            i = np.arange(np.prod(shape))
+            formula = text.removeprefix("swizzle to tile[").partition("]")[0]
+            assert np.array_equal(swizzle.place(i), eval(formula, {"i": i}))
 
 
 def test_a_pad_is_written_as_a_shape() -> None:

@@ -150,28 +150,24 @@ def test_what_excess_costs_is_said_in_messages() -> None:
     assert english.sentence.startswith("992 wavefronts in excess take 992 cycles, ")
 
 
-@pytest.mark.parametrize(
-    "access",
-    [
+def test_why_gpus_differ_is_said_in_messages() -> None:
+    for access in [
         Access(128 * LANES[None], 4, "load", "float32"),
         Access(16 * LANES[None], 16, "load", "complex128"),
         Access(8 * LANES[None], 8, "load", "float64"),
         Access(4 * LANES[None], 4, "atomic_add", "float32"),
         Access(4 * LANES[None], 4, "atomic_add", "int32"),
         Access(16 * LANES[None], 16, "ldmatrix_x4", "float16"),
-    ],
-    ids=lambda one: f"{one.op} {one.width}",
-)
-def test_why_gpus_differ_is_said_in_messages(access: Access) -> None:
-    recording = measured_recording()
-    calibrations = [recording.calibration] if recording.calibration else []
-    families = [row.family for row in known()]
-    with pseudo():
-        for reference in (H200, Hardware((3, 5), 8), Hardware((1, 0))):
-            rows = gpu_rows(access, reference, calibrations)
-            said = [text for row in rows for text in (row.name, *row.numbers, row.difference, row.basis)]
-            assert forgotten([*said, gpus_headline(rows)], [*families, "add", "ldmatrix x4", "ldmatrix_x4"]) == []
-            assert not any(row.quoted for row in rows)
+    ]:
+        recording = measured_recording()
+        calibrations = [recording.calibration] if recording.calibration else []
+        families = [row.family for row in known()]
+        with pseudo():
+            for reference in (H200, Hardware((3, 5), 8), Hardware((1, 0))):
+                rows = gpu_rows(access, reference, calibrations)
+                said = [text for row in rows for text in (row.name, *row.numbers, row.difference, row.basis)]
+                assert forgotten([*said, gpus_headline(rows)], [*families, "add", "ldmatrix x4", "ldmatrix_x4"]) == []
+                assert not any(row.quoted for row in rows)
 
 
 def test_layouts_that_were_found_are_told_in_messages() -> None:

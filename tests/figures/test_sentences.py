@@ -29,9 +29,8 @@ from smemviz.wording.labels import (
 from smemviz.wording.sentences import badge, degree_of, facts, headline, headline_of, origin, present, rule
 
 
-@pytest.mark.parametrize(
-    ("microseconds", "text"),
-    [
+def test_a_time_is_written_in_four_digits_and_its_unit() -> None:
+    for microseconds, text in [
         (0.0, "0.000 µs"),
         (0.0001, "under 0.001 µs"),
         (1.7486, "1.749 µs"),
@@ -39,10 +38,8 @@ from smemviz.wording.sentences import badge, degree_of, facts, headline, headlin
         (994.04, "994.0 µs"),
         (1359.0, "1.359 ms"),
         (23_042_000.0, "23.04 s"),
-    ],
-)
-def test_a_time_is_written_in_four_digits_and_its_unit(microseconds: float, text: str) -> None:
-    assert duration(microseconds) == text
+    ]:
+        assert duration(microseconds) == text
 
 
 def test_a_number_is_written_whole_where_it_is() -> None:

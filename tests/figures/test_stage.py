@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from helpers.gallery import RECORDINGS, h200
+from helpers.tiers import one_in
 from PIL import Image
 
 from smemviz.errors import InputError
@@ -65,7 +66,9 @@ def test_a_column_of_a_padded_tile_lies_on_the_diagonal() -> None:
     assert (padded.address[32] < 0).tolist() == [False] * 31 + [True]  # the last pad is behind the last element
 
 
-@pytest.mark.parametrize("file", sorted(path.name.removesuffix(".smem.npz") for path in RECORDINGS.glob("*.smem.npz")))
+@pytest.mark.parametrize(
+    "file", one_in(4, sorted(path.name.removesuffix(".smem.npz") for path in RECORDINGS.glob("*.smem.npz")))
+)
 def test_what_a_layout_promises_is_what_its_requests_take(file: str) -> None:
     recording = h200(file)
     seen = set()
@@ -120,6 +123,7 @@ def test_a_browser_gets_the_block_in_each_layout() -> None:
     assert len(padded["shape"]) == len(padded["base"]) == 96
 
 
+@pytest.mark.exhaustive
 def test_lanes_fall_into_one_bin_and_lie_in_all_of_them_once_it_is_padded() -> None:
     recording = h200("square")
     now = worst_request(recording["set_row_read_col"]).spelled(recording)

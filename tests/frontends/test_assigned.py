@@ -3,8 +3,6 @@
 import ast
 import textwrap
 
-import pytest
-
 from smemviz.frontends.numba.assigned import doubtful_in
 
 
@@ -36,9 +34,9 @@ SURE = [
 ]
 
 
-@pytest.mark.parametrize("body", SURE)
-def test_what_every_path_assigns_is_sure(body):
-    assert doubtful(body) == ("", [])
+def test_what_every_path_assigns_is_sure():
+    for body in SURE:
+        assert doubtful(body) == ("", [])
 
 
 UNSURE = [
@@ -58,9 +56,9 @@ UNSURE = [
 ]
 
 
-@pytest.mark.parametrize(("body", "names"), UNSURE)
-def test_what_some_path_has_not_assigned_is_doubtful_where_it_is_used(body, names):
-    assert doubtful(body) == (names, [])
+def test_what_some_path_has_not_assigned_is_doubtful_where_it_is_used():
+    for body, names in UNSURE:
+        assert doubtful(body) == (names, [])
 
 
 HANDED_ON = [
@@ -73,6 +71,6 @@ HANDED_ON = [
 ]
 
 
-@pytest.mark.parametrize(("body", "names", "reads"), HANDED_ON)
-def test_what_is_computed_from_it_is_doubtful_too(body, names, reads):
-    assert doubtful(body) == (names, reads)
+def test_what_is_computed_from_it_is_doubtful_too():
+    for body, names, reads in HANDED_ON:
+        assert doubtful(body) == (names, reads)

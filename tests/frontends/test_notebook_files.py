@@ -31,9 +31,8 @@ def test_cells_follow_each_other_under_their_numbers() -> None:
     assert lines_of("a = 1", "b = a\nc = b") == ["# %% cell 2", "a = 1", "# %% cell 3", "b = a", "c = b"]
 
 
-@pytest.mark.parametrize(
-    ("line", "plain"),
-    [
+def test_what_only_ipython_knows_is_left_out_and_what_it_times_is_run() -> None:
+    for line, plain in [
         ("%matplotlib inline", "pass  # %matplotlib inline"),
         ("!pip install numba", "pass  # !pip install numba"),
         ("if True:\n    !ls", "if True:\n    pass  # !ls"),
@@ -48,10 +47,8 @@ def test_cells_follow_each_other_under_their_numbers() -> None:
         ("cuda.grid?", "pass  # cuda.grid?"),
         ("?cuda.grid", "pass  # ?cuda.grid"),
         ("  x = 1\n  %time f(x)", "x = 1\nf(x)"),
-    ],
-)
-def test_what_only_ipython_knows_is_left_out_and_what_it_times_is_run(line: str, plain: str) -> None:
-    assert lines_of(line)[1:] == plain.splitlines()
+    ]:
+        assert lines_of(line)[1:] == plain.splitlines()
 
 
 def test_a_cell_of_the_shell_or_that_writes_a_file_is_left_out_whole() -> None:

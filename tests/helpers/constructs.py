@@ -19,7 +19,7 @@ class Construct:
     """The body of a kernel; ``numba`` tells whether it ran on an H200 with numba-cuda 0.30.4.
 
     Of mistakes, and of what was added last, it tells whether numba-cuda compiles it to LLVM's language.
-    ``says`` is lockstep's refusal, empty where it runs; tests/gpu/measure_constructs.py compares the results.
+    ``says`` is lockstep's refusal, empty where it runs.
     """
 
     name: str

@@ -32,9 +32,9 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize(("file", "constants"), CHANGES, ids=lambda one: getattr(one, "stem", str(one)))
-def test_other_sizes_and_strides_give_numpys_result(file, constants):
-    assert smemviz.run(file, constants=constants, engine="lockstep").findings == ()
+def test_other_sizes_and_strides_give_numpys_result():
+    for file, constants in CHANGES:
+        assert smemviz.run(file, constants=constants, engine="lockstep").findings == ()
 
 
 def test_shuffles_leave_shared_memory_one_store_a_warp_and_one_load_a_block():
@@ -128,7 +128,7 @@ def test_each_memory_is_chased_twice_and_nothing_is_found():
     assert run.findings == ()
 
 
-@pytest.mark.parametrize(("kernel", "revisits"), one_in(2, [("l1_cache", 17), ("l2_cache", 1), ("global_memory", 1)]))
+@pytest.mark.parametrize(("kernel", "revisits"), one_in(3, [("l1_cache", 17), ("l2_cache", 1), ("global_memory", 1)]))
 def test_a_long_chase_comes_to_a_line_again_only_in_l1(kernel, revisits):
     run = smemviz.run(LATENCY, engine="lockstep", kernels=[kernel])
 

@@ -32,9 +32,8 @@ def answer(slug: str, **knobs: str) -> str:
 # served 16 and 8 lanes at a time), the counts those of Nsight Compute in the gallery's recordings.
 
 
-@pytest.mark.parametrize(
-    ("slug", "knobs", "right"),
-    [
+def test_what_is_known_is_answered() -> None:
+    for slug, knobs, right in [
         ("why", {}, "7"),  # the threads at most 3 away, and the one in the middle
         ("why", {"RADIUS": "1"}, "3"),
         ("lanes", {}, "21"),  # (3 x 16 + 5) % 32
@@ -77,10 +76,8 @@ def answer(slug: str, **knobs: str) -> str:
         ("tiles", {"TILE": "32"}, "32"),  # 2 S^3 / (2 S^3 / T)
         ("compiler", {}, "2048"),  # LDS.128: 8,192 loads of the source became 2,048
         ("compiler", {"LOAD": "b_tile[k, tx]"}, "8192"),
-    ],
-)
-def test_what_is_known_is_answered(slug: str, knobs: dict[str, str], right: str) -> None:
-    assert answer(slug, **knobs) == right
+    ]:
+        assert answer(slug, **knobs) == right
 
 
 # Counted again, without the model
@@ -135,9 +132,9 @@ def test_an_answer_is_what_counting_gives(slug: str, knobs: dict[str, str]) -> N
     assert (lanes_of(right) if isinstance(counted, list) else int(right)) == counted
 
 
-@pytest.mark.parametrize("columns", [8, 12, 16, 24, 32, 64])
-def test_a_column_takes_as_many_wavefronts_as_row_length_and_banks_have_in_common(columns: int) -> None:
-    assert int(answer("columns", COLUMNS=str(columns))) == gcd(columns, 32)
+def test_a_column_takes_as_many_wavefronts_as_row_length_and_banks_have_in_common() -> None:
+    for columns in [8, 12, 16, 24, 32, 64]:
+        assert int(answer("columns", COLUMNS=str(columns))) == gcd(columns, 32)
 
 
 @pytest.mark.exhaustive
@@ -156,12 +153,12 @@ def test_the_smallest_pad_is_the_first_whose_run_has_no_excess(rows: int) -> Non
         assert (excess == 0) == (pad == smallest)
 
 
-@pytest.mark.parametrize("knobs", combinations(lesson_of("occupancy")), ids=str)
-def test_as_many_blocks_fit_as_share_memory_and_threads(knobs: dict[str, str]) -> None:
-    right = min(228 // (int(knobs["KIB"]) + 1), 2048 // int(knobs["THREADS"]))
-    assert int(answer("occupancy", **knobs)) == right
-    share = right * int(knobs["THREADS"]) / 2048
-    assert f"an occupancy of {100 * share:.0f} %." in lesson_of("occupancy").stage(knobs).because
+def test_as_many_blocks_fit_as_share_memory_and_threads() -> None:
+    for knobs in combinations(lesson_of("occupancy")):
+        right = min(228 // (int(knobs["KIB"]) + 1), 2048 // int(knobs["THREADS"]))
+        assert int(answer("occupancy", **knobs)) == right
+        share = right * int(knobs["THREADS"]) / 2048
+        assert f"an occupancy of {100 * share:.0f} %." in lesson_of("occupancy").stage(knobs).because
 
 
 @pytest.mark.parametrize("file", ["square", "transpose", "rectangle", "reduce"])
@@ -210,12 +207,12 @@ def test_no_question_says_what_is_right(lesson: Lesson) -> None:
             assert (stage.answer in told) == (knobs["LOAD"] == "b_tile[k, tx]")
 
 
-@pytest.mark.parametrize("knobs", combinations(lesson_of("sectors")), ids=str)
-def test_what_a_sector_s_count_takes_is_in_the_question(knobs: dict[str, str]) -> None:
-    said = lesson_of("sectors").stage(knobs).question.text
-    assert f"{knobs['TILE']} x {knobs['TILE']} threads" in said
-    assert "A warp loads matrix[" in said  # stores send only the bytes that are written
-    assert f"4 bytes per lane, from rows of {96 * 4} bytes" in said
+def test_what_a_sector_s_count_takes_is_in_the_question() -> None:
+    for knobs in combinations(lesson_of("sectors")):
+        said = lesson_of("sectors").stage(knobs).question.text
+        assert f"{knobs['TILE']} x {knobs['TILE']} threads" in said
+        assert "A warp loads matrix[" in said  # stores send only the bytes that are written
+        assert f"4 bytes per lane, from rows of {96 * 4} bytes" in said
 
 
 @pytest.mark.parametrize("lesson", but([lesson_of("tiles")], LESSONS), ids=lambda lesson: lesson.slug)
@@ -231,18 +228,17 @@ def test_every_knob_has_an_answer_and_the_default_is_not_the_only_one(lesson: Le
         assert stage.because
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
-def test_every_scene_is_one_that_the_knobs_offer(lesson: Lesson) -> None:
-    assert lesson.scenes[0] == {}
-    assert all(lesson.turned(scene) == lesson.values(scene) for scene in lesson.scenes)
+def test_every_scene_is_one_that_the_knobs_offer() -> None:
+    for lesson in LESSONS:
+        assert lesson.scenes[0] == {}
+        assert all(lesson.turned(scene) == lesson.values(scene) for scene in lesson.scenes)
 
 
 # Why it is right
 
 
-@pytest.mark.parametrize(
-    ("slug", "knobs", "said"),
-    [
+def test_what_is_right_is_explained() -> None:
+    for slug, knobs, said in [
         ("banks", {}, "tile[2, 5] is word 45, and 45 = 1 x 32 + 13: bank 13."),
         (
             "rows",
@@ -258,11 +254,9 @@ def test_every_scene_is_one_that_the_knobs_offer(lesson: Lesson) -> None:
             "factor of 8 only, because lanes of one warp that read the same sector already shared it.",
         ),
         ("compiler", {}, "2,048 instructions for 8,192 loads of the source: the compiler made one load of 4."),
-    ],
-)
-def test_what_is_right_is_explained(slug: str, knobs: dict[str, str], said: str) -> None:
-    lesson = lesson_of(slug)
-    assert lesson.stage(lesson.turned(knobs)).because.replace("\N{NO-BREAK SPACE}", " ") == said
+    ]:
+        lesson = lesson_of(slug)
+        assert lesson.stage(lesson.turned(knobs)).because.replace("\N{NO-BREAK SPACE}", " ") == said
 
 
 # What the pictures show
@@ -307,34 +301,34 @@ def asked(lesson: Lesson) -> str:
     return lesson.stage(lesson.values({})).question.text
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
-def test_every_lesson_has_a_goal_minutes_and_a_picture_before_its_answer(lesson: Lesson) -> None:
-    assert re.fullmatch(r"[A-Z][^.!?]*\.", lesson.goal)
-    stage = lesson.stage(lesson.values({}))
-    words = " ".join([text_of(lesson.slug), stage.question.text, stage.because]).split()
-    # Three for the first question, one for each further setting, and the words at a hundred a minute.
-    assert 3 + len(lesson.scenes) - 1 + len(words) / 100 <= lesson.minutes <= 10
-    assert stage.answer not in lesson.goal
-    before, *after = [stage.before("light"), *stage.panels("light")]
-    assert before.figure != after[0].figure
-    # What is asked is drawn without the costs: no badge of a conflict, and no bank.
-    assert not any(meta in str(trace.text) for trace in before.figure.data for meta in ("wavefront", "sector", "▲"))
+def test_every_lesson_has_a_goal_minutes_and_a_picture_before_its_answer() -> None:
+    for lesson in LESSONS:
+        assert re.fullmatch(r"[A-Z][^.!?]*\.", lesson.goal)
+        stage = lesson.stage(lesson.values({}))
+        words = " ".join([text_of(lesson.slug), stage.question.text, stage.because]).split()
+        # Three for the first question, one for each further setting, and the words at a hundred a minute.
+        assert 3 + len(lesson.scenes) - 1 + len(words) / 100 <= lesson.minutes <= 10
+        assert stage.answer not in lesson.goal
+        before, *after = [stage.before("light"), *stage.panels("light")]
+        assert before.figure != after[0].figure
+        # What is asked is drawn without the costs: no badge of a conflict, and no bank.
+        assert not any(meta in str(trace.text) for trace in before.figure.data for meta in ("wavefront", "sector", "▲"))
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
-def test_what_a_class_answers_wrong_is_wrong_and_each_has_its_hint(lesson: Lesson) -> None:
-    stage = lesson.stage(lesson.values({}))
-    read = [read_answer(stage.question, given) for given in lesson.wrong]
-    assert len(set(read)) == len(read) >= 3
-    assert not stage.right.intersection(read)
-    assert len({stage.hint(given) for given in read}) >= 2
+def test_what_a_class_answers_wrong_is_wrong_and_each_has_its_hint() -> None:
+    for lesson in LESSONS:
+        stage = lesson.stage(lesson.values({}))
+        read = [read_answer(stage.question, given) for given in lesson.wrong]
+        assert len(set(read)) == len(read) >= 3
+        assert not stage.right.intersection(read)
+        assert len({stage.hint(given) for given in read}) >= 2
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
-def test_a_lesson_goes_on_at_a_kernel_of_the_gallery(lesson: Lesson) -> None:
-    place = dict(parse_qsl(lesson.kernel))
-    source = (kernels_dir() / f"{place['file']}.py").read_text("utf-8")
-    assert f"def {place['kernel']}(" in source
+def test_a_lesson_goes_on_at_a_kernel_of_the_gallery() -> None:
+    for lesson in LESSONS:
+        place = dict(parse_qsl(lesson.kernel))
+        source = (kernels_dir() / f"{place['file']}.py").read_text("utf-8")
+        assert f"def {place['kernel']}(" in source
 
 
 def test_what_a_pad_costs_is_said_and_true() -> None:

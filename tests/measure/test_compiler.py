@@ -39,9 +39,8 @@ UPDATE, OUT = launches.site("tile", "shared", "atomic_add", dtype="int32"), laun
 NO = ""
 
 
-@pytest.mark.parametrize(
-    ("rows", "why"),
-    [
+def test_what_a_compiler_may_leave_out() -> None:
+    for rows, why in [
         # A load of what the thread stored may come from a register; not what another lane stored, nor after a barrier.
         ([(STORE, OWN, 0), (LOAD, OWN, 0)], ["unread", "stored"]),
         ([(STORE, OWN, 0), (LOAD, OTHERS, 0)], [NO, NO]),
@@ -59,13 +58,11 @@ NO = ""
         ([(OTHER, 4096 + OWN, 0), (STORE, OWN, 0), (LOAD, OTHERS, 1)], ["unread", NO, NO]),
         ([(OUT, OWN, 0)], [NO]),  # stores to global memory are for others to see
         ([(LOAD, np.full(32, -1), 0)], [NO]),
-    ],
-)
-def test_what_a_compiler_may_leave_out(rows: list[tuple[Site, NDArray[np.int64], int]], why: list[str]) -> None:
-    found = avoidable(log(*rows))
-    for reason in ("stored", "loaded", "overwritten", "unread"):
-        assert getattr(found, reason).tolist() == [one == reason for one in why], reason
-    assert found.any.tolist() == [one != NO for one in why]
+    ]:
+        found = avoidable(log(*rows))
+        for reason in ("stored", "loaded", "overwritten", "unread"):
+            assert getattr(found, reason).tolist() == [one == reason for one in why], reason
+        assert found.any.tolist() == [one != NO for one in why]
 
 
 def stream(*addresses: NDArray[np.int64], width: int = 4) -> Stream:

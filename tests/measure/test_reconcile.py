@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from helpers import captured
 
 import smemviz
@@ -22,22 +21,22 @@ def counts(row: SiteHardware) -> tuple[int | None, ...]:
     return row.requests, row.wavefronts, row.ideal, row.sectors
 
 
-@pytest.mark.parametrize("name", captured.NAMES)
-def test_every_site_of_every_captured_kernel_is_accounted_for(name: str) -> None:
-    for launch, counted in zip(captured.recording(name).launches, captured.profiled(name), strict=True):
-        found = captured.reconciled(name, launch, counted)
-        assert found.sound, (launch.kernel, [row for row in found.hardware if row.verdict == "unexplained"])
+def test_every_site_of_every_captured_kernel_is_accounted_for() -> None:
+    for name in captured.NAMES:
+        for launch, counted in zip(captured.recording(name).launches, captured.profiled(name), strict=True):
+            found = captured.reconciled(name, launch, counted)
+            assert found.sound, (launch.kernel, [row for row in found.hardware if row.verdict == "unexplained"])
 
 
-@pytest.mark.parametrize("name", captured.NAMES)
-def test_the_counts_of_the_sites_add_up_to_those_of_the_instructions(name: str) -> None:
-    for launch, counted in zip(captured.recording(name).launches, captured.profiled(name), strict=True):
-        found = captured.reconciled(name, launch, counted)
-        given = sum(row.wavefronts or 0 for row in found.hardware)
-        assert given == counted.metrics["memory_l1_wavefronts_shared"], launch.kernel
-        sectors = sum(row.sectors or 0 for row in found.hardware)
-        if not found.unaccounted:
-            assert sectors == counted.metrics["memory_l2_theoretical_sectors_global"], launch.kernel
+def test_the_counts_of_the_sites_add_up_to_those_of_the_instructions() -> None:
+    for name in captured.NAMES:
+        for launch, counted in zip(captured.recording(name).launches, captured.profiled(name), strict=True):
+            found = captured.reconciled(name, launch, counted)
+            given = sum(row.wavefronts or 0 for row in found.hardware)
+            assert given == counted.metrics["memory_l1_wavefronts_shared"], launch.kernel
+            sectors = sum(row.sectors or 0 for row in found.hardware)
+            if not found.unaccounted:
+                assert sectors == counted.metrics["memory_l2_theoretical_sectors_global"], launch.kernel
 
 
 def test_the_square_kernels_agree_everywhere() -> None:
@@ -48,9 +47,8 @@ def test_the_square_kernels_agree_everywhere() -> None:
     assert load.because == "32 requests and 1,024 wavefronts, as recorded"
 
 
-@pytest.mark.parametrize(
-    ("name", "kernel", "site", "verdict", "counted", "because"),
-    [
+def test_a_site_has_its_verdict() -> None:
+    for name, kernel, site, verdict, counted, because in [
         # Four loads in a row became one wide load.
         (
             *("merged", "product", (22, "left[ty, k]", "load"), "explained", (32, 64, 64, None)),
@@ -138,14 +136,10 @@ def test_the_square_kernels_agree_everywhere() -> None:
             *("crowded", "product", (36, "left[ty, k]", "load"), "explained", (4608, 9216, 9216, None)),
             "(672 of 18,432 requests were logged; the same share of all gives these counts)",
         ),
-    ],
-)
-def test_a_site_has_its_verdict(
-    name: str, kernel: str, site: tuple[int, str, str], verdict: str, counted: tuple[int | None, ...], because: str
-) -> None:
-    (row,) = captured.rows(name, kernel)[site]
-    assert (row.verdict, counts(row)) == (verdict, counted)
-    assert because in row.because
+    ]:
+        (row,) = captured.rows(name, kernel)[site]
+        assert (row.verdict, counts(row)) == (verdict, counted)
+        assert because in row.because
 
 
 def test_a_device_function_called_twice_has_an_instruction_for_each_call() -> None:
@@ -173,9 +167,8 @@ def with_fault(counted: ProfiledLaunch, opcode: str, change: Change) -> Profiled
     return replace(counted, instructions=tuple(instructions), metrics={})
 
 
-@pytest.mark.parametrize(
-    ("kernel", "opcode", "change"),
-    [
+def test_a_count_that_is_off_is_unexplained() -> None:
+    for kernel, opcode, change in [
         ("product", "LDS.128", lambda one: replace(one, wavefronts=one.wavefronts + 1)),
         ("product", "LDS.128", lambda one: replace(one, requests=one.requests - 1)),
         ("product", "LDS.128", lambda one: replace(one, width=8)),
@@ -185,14 +178,11 @@ def with_fault(counted: ProfiledLaunch, opcode: str, change: Change) -> Profiled
         ("product", "STS", lambda one: None),
         ("product", "LDG.E", lambda one: replace(one, sectors=one.sectors * 2)),
         ("doubles", "STS.64", lambda one: replace(one, wavefronts=one.wavefronts // 2)),
-    ],
-)
-def test_a_count_that_is_off_is_unexplained(kernel: str, opcode: str, change: Change) -> None:
-    launch, counted = captured.pair("merged", kernel)
-    assert captured.reconciled("merged", launch, counted).sound
-    found = captured.reconciled("merged", launch, with_fault(counted, opcode, change))
-    assert not found.sound
-    assert any(row.verdict == "unexplained" for row in found.hardware)
+    ]:
+        launch, counted = captured.pair("merged", kernel)
+        found = captured.reconciled("merged", launch, with_fault(counted, opcode, change))
+        assert not found.sound
+        assert any(row.verdict == "unexplained" for row in found.hardware)
 
 
 def test_an_unexplained_site_shows_both_counts() -> None:

@@ -63,9 +63,8 @@ def test_a_column_that_is_left_out_counts_nothing() -> None:
     assert [(one.opcode, one.wavefronts, one.sectors) for one in never_read.instructions] == [("STG.E", 0, 8)]
 
 
-@pytest.mark.parametrize(
-    ("kernel", "name"),
-    [
+def test_a_kernel_is_known_by_its_plain_name() -> None:
+    for kernel, name in [
         ("smemviz_kernel_file::load[abi:v1,cw51c](Array<int, (int)1, C, mutable, aligned>)", "load"),
         ("load[v1,cw51c](Array<int, 1, C, mutable, aligned>)", "load"),
         ("module::factory::_3clocals_3e::inner[abi:v2](int)", "inner"),
@@ -77,10 +76,8 @@ def test_a_column_that_is_left_out_counts_nothing() -> None:
         ("void space::copy<16>(float *)", "copy"),
         ("(anonymous namespace)::hidden(int *)", "hidden"),
         ("copy<float, 32>", "copy"),
-    ],
-)
-def test_a_kernel_is_known_by_its_plain_name(kernel: str, name: str) -> None:
-    assert function_name(kernel) == name
+    ]:
+        assert function_name(kernel) == name
 
 
 def test_another_text_is_refused() -> None:

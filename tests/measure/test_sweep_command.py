@@ -38,10 +38,10 @@ def test_sizes_are_cubes_or_three_numbers() -> None:
     assert [size.m for size in _sizes(SIZES)] == [64, 128, 256, 512, 1024, 2048, 4096, 8192]
 
 
-@pytest.mark.parametrize("text", ["", "0", "64,", "64x64", "1x2x3x4", "40000", "-1", "a"])
-def test_other_sizes_are_refused(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="is no size: 1024, or 228x240x112, numbers up to 32768"):
-        _sizes(text)
+def test_other_sizes_are_refused() -> None:
+    for text in ["", "0", "64,", "64x64", "1x2x3x4", "40000", "-1", "a"]:
+        with pytest.raises(argparse.ArgumentTypeError, match="is no size: 1024, or 228x240x112, numbers up to 32768"):
+            _sizes(text)
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "soon"])

@@ -27,9 +27,8 @@ def costs(layout: str, access: str, hardware: Hardware = H200) -> tuple[int, int
 # -- known results
 
 
-@pytest.mark.parametrize(
-    ("layout", "access", "found"),
-    [
+def test_what_is_known_of_an_access() -> None:
+    for layout, access, found in [
         # A tile of floats needs a pad or an XOR to be read by columns.
         ("32x32", "row; op=store", (1, 0, 1)),
         ("32x32", "column", (32, 31, 32)),
@@ -51,10 +50,8 @@ def costs(layout: str, access: str, hardware: Hardware = H200) -> tuple[int, int
         ("64x64 float16; pad=8", "matrices; op=ldmatrix_x4", (4, 0, 1)),
         ("64x64 float16; swizzle=Swizzle<3, 3, 3>", "matrices; op=ldmatrix_x4", (4, 0, 1)),
         ("64x64 float16", "matrices; op=ldmatrix_x1", (8, 7, 8)),
-    ],
-)
-def test_what_is_known_of_an_access(layout: str, access: str, found: tuple[int, int, int]) -> None:
-    assert costs(layout, access) == found
+    ]:
+        assert costs(layout, access) == found
 
 
 def test_a_column_on_3_x() -> None:
@@ -110,9 +107,8 @@ def test_a_tile_past_the_edge_switches_lanes_off() -> None:
     assert found[1, 0].reshape(4, 8)[:, 1:4].tolist() == [[9, -1, -1], [19, -1, -1], [29, -1, -1], [-1, -1, -1]]
 
 
-@pytest.mark.parametrize(
-    ("op", "across", "corners"),
-    [
+def test_a_lane_has_a_row_of_a_matrix() -> None:
+    for op, across, corners in [
         # Where row 0 of each matrix begins, in rows and columns of halves.
         ("ldmatrix_x1", 1, [(0, 0)]),
         ("ldmatrix_x2", 1, [(0, 0), (8, 0)]),
@@ -120,18 +116,16 @@ def test_a_tile_past_the_edge_switches_lanes_off() -> None:
         ("ldmatrix_x4", 2, [(0, 0), (8, 0), (0, 8), (8, 8)]),
         ("stmatrix_x4", 4, [(0, 0), (0, 8), (0, 16), (0, 24)]),
         ("stmatrix_x4", 1, [(0, 0), (8, 0), (16, 0), (24, 0)]),
-    ],
-)
-def test_a_lane_has_a_row_of_a_matrix(op: str, across: int, corners: list[tuple[int, int]]) -> None:
-    found = elements(Access("matrices", op, across=across), Layout((64, 64), "float16"))[0, 0]
-    expected = [(row + r) * 64 + column for row, column in corners for r in range(8)]
-    assert found.tolist() == expected + [-1] * (32 - len(expected))
+    ]:
+        found = elements(Access("matrices", op, across=across), Layout((64, 64), "float16"))[0, 0]
+        expected = [(row + r) * 64 + column for row, column in corners for r in range(8)]
+        assert found.tolist() == expected + [-1] * (32 - len(expected))
 
 
-@pytest.mark.parametrize("op", MATRICES)
-def test_fragments_cover_an_array_once(op: str) -> None:
-    found = elements(Access("matrices", op), Layout((32, 64), "float16"))
-    assert sorted(found[found >= 0].tolist()) == list(range(0, 32 * 64, 8))
+def test_fragments_cover_an_array_once() -> None:
+    for op in MATRICES:
+        found = elements(Access("matrices", op), Layout((32, 64), "float16"))
+        assert sorted(found[found >= 0].tolist()) == list(range(0, 32 * 64, 8))
 
 
 def test_a_formula_gives_an_index_a_number_or_an_index_and_whether_the_lane_is_on() -> None:
@@ -211,9 +205,8 @@ def test_any_access_is_read_back_from_its_text(
     assert access_of(access.text) == access
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
+def test_what_is_no_access_to_the_array_is_refused_in_one_line() -> None:
+    for text, says in [
         ("", "'' is not a formula"),
         ("columns", "columns is not known here; there are lane, warp, step"),
         ("column; op=read", "unknown operation 'read'; known: atomic_add"),
@@ -237,13 +230,11 @@ def test_any_access_is_read_back_from_its_text(
         ("column; op=atomic_add", "column; op=atomic_add of float32: A float atomic is a compare-and-swap loop"),
         ("lane // 0", "divides by zero"),
         ("row; size=3", "'size=3' is not an option; write each once, as name=value: op, width, warps, steps, across"),
-    ],
-)
-def test_what_is_no_access_to_the_array_is_refused_in_one_line(text: str, says: str) -> None:
-    with pytest.raises(InputError) as error:
-        totals(access_of(text), layout_of("32x32"))
-    assert says in str(error.value)
-    assert "\n" not in str(error.value)
+    ]:
+        with pytest.raises(InputError) as error:
+            totals(access_of(text), layout_of("32x32"))
+        assert says in str(error.value)
+        assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import pytest
 from helpers import brute_force
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from smemviz.errors import InputError
 from smemviz.model.counting import service
@@ -43,9 +42,8 @@ KEPLER, FERMI, TESLA = (3, 5), (2, 0), (1, 3)
 TWO_COLUMNS = (LANE % 16 * 32 + LANE // 16) * 4  # of 16 rows of 32 ints, which a warp reads
 
 
-@pytest.mark.parametrize(
-    ("addresses", "width", "op", "cc", "found"),
-    [
+def test_what_is_known_of_a_request() -> None:
+    for addresses, width, op, cc, found in [
         # HARDWARE: 8-way in banks of 8 bytes and 16-way everywhere else, both quoted in the literature.
         (TWO_COLUMNS, 4, "load", (*KEPLER, 8), [8, 1, 8]),
         (TWO_COLUMNS, 4, "load", (9, 0), [16, 1, 16]),
@@ -87,12 +85,8 @@ TWO_COLUMNS = (LANE % 16 * 32 + LANE // 16) * 4  # of 16 rows of 32 ints, which 
         (LANE * 64, 4, "load", TESLA, [32, 2, 16]),
         (LANE * 8, 8, "load", TESLA, [8, 4, 2]),
         (np.where(LANE < 8, LANE * 16, -1), 16, "store", (9, 0), [1, 1, 1]),  # a phase without an active lane
-    ],
-)
-def test_what_is_known_of_a_request(
-    addresses: NDArray[np.int64], width: int, op: str, cc: tuple[int, ...], found: list[int]
-) -> None:
-    assert triple(addresses, width, op, cc[:2], *cc[2:]) == found  # type: ignore[arg-type]
+    ]:
+        assert triple(addresses, width, op, cc[:2], *cc[2:]) == found  # type: ignore[arg-type]
 
 
 def test_phases_merge_only_when_one_pairing_holds_for_the_whole_warp() -> None:
@@ -139,25 +133,25 @@ def test_a_drawing_may_have_any_number_of_banks() -> None:
 # -- shapes and types
 
 
-@pytest.mark.parametrize("shape", [(), (1,), (0,), (3,), (2, 3), (2, 0, 3)])
-def test_any_leading_shape(shape: tuple[int, ...]) -> None:
-    addresses = np.broadcast_to(LANE * 8, (*shape, 32))
-    for found in (wavefronts(addresses, 8), *count(addresses, 8)):
-        assert found.shape == shape
-        assert found.dtype == np.int64
-    assert wavefronts(addresses, 8).sum() == 2 * np.prod(shape, dtype=int)
-    assert assign(addresses, 8).shape == (*shape, 32, 2)
+def test_any_leading_shape() -> None:
+    for shape in [(), (1,), (0,), (3,), (2, 3), (2, 0, 3)]:
+        addresses = np.broadcast_to(LANE * 8, (*shape, 32))
+        for found in (wavefronts(addresses, 8), *count(addresses, 8)):
+            assert found.shape == shape
+            assert found.dtype == np.int64
+        assert wavefronts(addresses, 8).sum() == 2 * np.prod(shape, dtype=int)
+        assert assign(addresses, 8).shape == (*shape, 32, 2)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.uint32, np.int64, np.uint64, ">i4"])
-def test_any_integer_type_and_memory_order(dtype: str) -> None:
-    addresses = np.stack([LANE * 4, LANE % 8 * 16]).astype(dtype)
-    assert wavefronts(addresses, 4).tolist() == [1, 1]
-    assert wavefronts(np.asfortranarray(addresses), 4).tolist() == [1, 1]
-    assert wavefronts(addresses[:, ::-1], 4).tolist() == [1, 1]
-    addresses.flags.writeable = False
-    assert wavefronts(addresses, 4).tolist() == [1, 1]
-    assert wavefronts(addresses.tolist(), 4).tolist() == [1, 1]
+def test_any_integer_type_and_memory_order() -> None:
+    for dtype in [np.uint8, np.int16, np.uint32, np.int64, np.uint64, ">i4"]:
+        addresses = np.stack([LANE * 4, LANE % 8 * 16]).astype(dtype)
+        assert wavefronts(addresses, 4).tolist() == [1, 1]
+        assert wavefronts(np.asfortranarray(addresses), 4).tolist() == [1, 1]
+        assert wavefronts(addresses[:, ::-1], 4).tolist() == [1, 1]
+        addresses.flags.writeable = False
+        assert wavefronts(addresses, 4).tolist() == [1, 1]
+        assert wavefronts(addresses.tolist(), 4).tolist() == [1, 1]
 
 
 def test_more_requests_than_one_thread_takes_keep_their_order() -> None:
@@ -250,6 +244,7 @@ def test_the_first_requests_of_a_process_are_served_as_later_ones(
     assert [part.tolist() for part in first] == [part.tolist() for part in later]
 
 
+@pytest.mark.exhaustive
 def test_the_first_requests_of_a_process_wait_for_no_machine_code() -> None:
     script = """
 import numpy as np

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 
+import pytest
 from helpers import launches
 
 from smemviz.model.counting.costs import cached
@@ -26,6 +27,7 @@ def test_a_launch_is_counted_once_for_each_argument() -> None:
     assert made == [0, 2]
 
 
+@pytest.mark.exhaustive
 def test_another_launch_is_counted_anew_even_where_the_first_one_lay() -> None:
     made.clear()
     for n in range(3):

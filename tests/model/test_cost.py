@@ -46,9 +46,8 @@ def test_no_excess_costs_nothing() -> None:
     assert (found.wavefronts, found.cycles, found.lost_us, found.calibrated) == (0, 0, 0.0, True)
 
 
-@pytest.mark.parametrize(
-    ("lost", "net", "slower", "judgement"),
-    [
+def test_the_clock_judges_what_was_computed() -> None:
+    for lost, net, slower, judgement in [
         (1.0, 0.9, 1.0, "impossible"),
         (1.0, 2.0, None, None),
         (1.0, 2.0, -0.1, "none"),
@@ -56,7 +55,5 @@ def test_no_excess_costs_nothing() -> None:
         (1.0, 2.0, 0.8, "agrees"),
         (1.0, 2.0, 1.2, "agrees"),
         (1.0, 2.0, 1.5, "more"),
-    ],
-)
-def test_the_clock_judges_what_was_computed(lost: float, net: float, slower: float | None, judgement: str) -> None:
-    assert judge(lost, net, slower) == judgement
+    ]:
+        assert judge(lost, net, slower) == judgement

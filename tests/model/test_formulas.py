@@ -27,9 +27,8 @@ def value(text: str) -> list[int]:
     return result.tolist()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_formula_means_what_it_means_in_python() -> None:
+    for text in [
         "lane ^ warp",
         "lane * 4 + warp // 2 - 1",
         "(lane + warp) % 5",
@@ -45,11 +44,9 @@ def value(text: str) -> list[int]:
         "(lane > 3) * 5 + True",
         "lane != 2",
         "7",
-    ],
-)
-def test_a_formula_means_what_it_means_in_python(text: str) -> None:
-    expected = [int(eval(text, {"lane": lane, "warp": 3})) for lane in range(32)]
-    assert value(text) == expected
+    ]:
+        expected = [int(eval(text, {"lane": lane, "warp": 3})) for lane in range(32)]
+        assert value(text) == expected
 
 
 NUMBERS = st.deferred(lambda: st.integers(0, 63).map(str) | st.sampled_from(["lane", "warp"]) | JOINED)
@@ -79,9 +76,8 @@ def test_several_expressions_are_written_as_python_would() -> None:
     assert formula(found.text) == found
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
+def test_what_is_no_formula_is_refused_when_it_is_read() -> None:
+    for text, says in [
         ("", "is not a formula"),
         ("lane +", "is not a formula"),
         ("x = 1", "is not a formula"),
@@ -89,17 +85,14 @@ def test_several_expressions_are_written_as_python_would() -> None:
         ("(" * 199, "is not a formula"),
         ("lane\0", "is not a formula"),
         ("1" * 201, "201 characters"),
-    ],
-)
-def test_what_is_no_formula_is_refused_when_it_is_read(text: str, says: str) -> None:
-    with pytest.raises(InputError, match=says) as error:
-        formula(text)
-    assert "\n" not in str(error.value)
+    ]:
+        with pytest.raises(InputError, match=says) as error:
+            formula(text)
+        assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
+def test_what_is_no_arithmetic_is_refused_in_one_line() -> None:
+    for text, says in [
         ("lane / 2", "lane / 2 cannot be used in a formula"),
         ("lane ** 2", "cannot be used in a formula"),
         ("lane.real", "lane.real cannot be used in a formula"),
@@ -121,13 +114,11 @@ def test_what_is_no_formula_is_refused_when_it_is_read(text: str, says: str) -> 
         ("1 >> -1", "shifts by"),
         ("lane << 60", "grows beyond 64 bits"),
         ("4611686018427387903 * 4 * lane", "grows beyond 64 bits"),
-    ],
-)
-def test_what_is_no_arithmetic_is_refused_in_one_line(text: str, says: str) -> None:
-    with pytest.raises(InputError) as error:
-        formula(text).values(NAMES)
-    assert says in str(error.value)
-    assert "\n" not in str(error.value)
+    ]:
+        with pytest.raises(InputError) as error:
+            formula(text).values(NAMES)
+        assert says in str(error.value)
+        assert "\n" not in str(error.value)
 
 
 TYPED = st.integers(-2, 70).map(str) | st.sampled_from(["", "x", "9999999", "1e3", "٣", "0x10", "1" * 30])

@@ -13,7 +13,7 @@ from helpers.synthetic import square_recording
 
 from smemviz.errors import InputError
 from smemviz.model.counting.service import count
-from smemviz.model.hardware.compute_capability import KIB, ComputeCapability, blocks_per_multiprocessor, device, known
+from smemviz.model.hardware.compute_capability import KIB, blocks_per_multiprocessor, device, known
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import basis, effect_of, operation, predictable, unpredictable, weakest_basis
 from smemviz.recordings.measured import Device
@@ -50,9 +50,8 @@ def test_every_generation_has_its_rows() -> None:
 
 
 # CUDA C++ programming guide, technical specifications per compute capability.
-@pytest.mark.parametrize(
-    ("cc", "static", "opt_in", "reserved", "threads"),
-    [
+def test_limits() -> None:
+    for cc, static, opt_in, reserved, threads in [
         ((1, 3), 16, 16, 0, 512),
         ((2, 0), 48, 48, 0, 1024),
         ((3, 7), 48, 48, 0, 1024),
@@ -67,12 +66,10 @@ def test_every_generation_has_its_rows() -> None:
         ((9, 0), 48, 227, 1, 1024),
         ((10, 0), 48, 227, 1, 1024),
         ((12, 0), 48, 99, 1, 1024),
-    ],
-)
-def test_limits(cc: tuple[int, int], static: int, opt_in: int, reserved: int, threads: int) -> None:
-    row = device(cc)
-    limits = (row.static_shared, row.opt_in_shared, row.reserved_shared, row.max_threads, row.warp_size)
-    assert limits == (static * KIB, opt_in * KIB, reserved * KIB, threads, 32)
+    ]:
+        row = device(cc)
+        limits = (row.static_shared, row.opt_in_shared, row.reserved_shared, row.max_threads, row.warp_size)
+        assert limits == (static * KIB, opt_in * KIB, reserved * KIB, threads, 32)
 
 
 def test_banks_and_phases() -> None:
@@ -127,9 +124,8 @@ def test_what_is_no_compute_capability_says_how_one_is_written(cc: object, shown
     assert str(refusal.value) == f"a compute capability is two numbers, such as (9, 0); {shown} is not"
 
 
-@pytest.mark.parametrize(
-    ("shared_bytes", "cc", "threads", "blocks"),
-    [
+def test_as_many_blocks_fit_as_their_memory_and_threads_let() -> None:
+    for shared_bytes, cc, threads, blocks in [
         (0, (9, 0), None, 32),
         (0, (9, 0), 1024, 2),
         (0, (9, 0), 33, 32),
@@ -151,12 +147,8 @@ def test_what_is_no_compute_capability_says_how_one_is_written(cc: object, shown
         (49 * KIB, (3, 7), None, 0),
         (32 * KIB, (3, 7), None, 3),
         (4 * KIB, (1, 0), 256, 3),
-    ],
-)
-def test_as_many_blocks_fit_as_their_memory_and_threads_let(
-    shared_bytes: int, cc: tuple[int, int], threads: int | None, blocks: int
-) -> None:
-    assert blocks_per_multiprocessor(shared_bytes, cc, threads) == blocks
+    ]:
+        assert blocks_per_multiprocessor(shared_bytes, cc, threads) == blocks
 
 
 def test_a_pad_can_cost_a_block() -> None:
@@ -166,11 +158,11 @@ def test_a_pad_can_cost_a_block() -> None:
     assert blocks_per_multiprocessor(64 * 69 * 4, (9, 0)) == 12
 
 
-@pytest.mark.parametrize("row", known(), ids=lambda row: row.name)
-def test_every_part_has_a_multiprocessor_that_takes_its_largest_block(row: ComputeCapability) -> None:
-    found = row.multiprocessor
-    assert found.shared_bytes >= row.opt_in_shared + row.reserved_shared
-    assert blocks_per_multiprocessor(row.opt_in_shared, row.cc, row.max_threads) >= 1
+def test_every_part_has_a_multiprocessor_that_takes_its_largest_block() -> None:
+    for row in known():
+        found = row.multiprocessor
+        assert found.shared_bytes >= row.opt_in_shared + row.reserved_shared
+        assert blocks_per_multiprocessor(row.opt_in_shared, row.cc, row.max_threads) >= 1
 
 
 def test_a_block_that_does_not_exist_is_refused() -> None:
@@ -194,15 +186,14 @@ def test_loads_and_stores_can_be_counted(op: str, dtype: str) -> None:
 
 
 # What ptxas 13.0 makes of each on 9.0: one ATOMS instruction, or a loop around ATOMS.CAS.
-@pytest.mark.parametrize("name", ["add", "sub", "and", "or", "xor", "min", "max", "exch", "inc", "dec", "cas"])
-def test_atomics_on_32_bit_integers_can_be_counted(name: str) -> None:
-    assert predictable(f"atomic_{name}", "int32")
-    assert predictable(f"atomic_{name}", "uint32")
+def test_atomics_on_32_bit_integers_can_be_counted() -> None:
+    for name in ["add", "sub", "and", "or", "xor", "min", "max", "exch", "inc", "dec", "cas"]:
+        assert predictable(f"atomic_{name}", "int32")
+        assert predictable(f"atomic_{name}", "uint32")
 
 
-@pytest.mark.parametrize(
-    ("op", "dtype", "cc", "reason"),
-    [
+def test_what_cannot_be_counted_says_why() -> None:
+    for op, dtype, cc, reason in [
         ("atomic_add", "float32", (9, 0), f"A float atomic is {LOOP}"),
         ("reduce_max", "float64", (9, 0), f"A float atomic is {LOOP}"),
         ("atomic_add", "int64", (9, 0), f"A 64-bit integer atomic is {LOOP}"),
@@ -210,11 +201,9 @@ def test_atomics_on_32_bit_integers_can_be_counted(name: str) -> None:
         ("load", "complex64", (9, 0), COMPLEX),
         ("atomic_add", "int32", (3, 5), LOCK),
         ("atomic_add", "int32", (5, 0), None),
-    ],
-)
-def test_what_cannot_be_counted_says_why(op: str, dtype: str, cc: tuple[int, int], reason: str | None) -> None:
-    assert unpredictable(op, dtype, cc) == reason
-    assert predictable(op, dtype, cc) == (reason is None)
+    ]:
+        assert unpredictable(op, dtype, cc) == reason
+        assert predictable(op, dtype, cc) == (reason is None)
 
 
 def test_a_count_rests_on_a_measurement_only_where_one_was_made() -> None:

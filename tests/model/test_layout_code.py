@@ -51,9 +51,8 @@ def test_the_index_that_is_written_is_where_the_layout_puts_the_element(
     assert np.prod(declared_shape(layout)) == layout.elements
 
 
-@pytest.mark.parametrize(
-    ("layout", "declaration", "index"),
-    [
+def test_declaration_store_and_load_stand_as_in_a_kernel() -> None:
+    for layout, declaration, index in [
         ("32x32", "(32, 32), float32", "row, column"),
         ("32x32; pad=1", "(32, 33), float32", "row, column"),
         ("32x32 int32; swizzle=xor", "(32, 32), int32", "row, column ^ row"),
@@ -76,12 +75,10 @@ def test_the_index_that_is_written_is_where_the_layout_puts_the_element(
         ),
         ("64x32; swizzle=Swizzle<5,0,6>", "2048, float32", "(row * 32 + column) ^ ((row * 32 + column) >> 6)"),
         ("32x32; swizzle=(column + row) % 32", "(32, 32), float32", "row, (column + row) % 32"),
-    ],
-)
-def test_declaration_store_and_load_stand_as_in_a_kernel(layout: str, declaration: str, index: str) -> None:
-    found = code(layout_of(layout))
-    assert found.declaration == f"tile = cuda.shared.array({declaration})"
-    assert (found.store, found.load) == (f"tile[{index}] = value", f"value = tile[{index}]")
+    ]:
+        found = code(layout_of(layout))
+        assert found.declaration == f"tile = cuda.shared.array({declaration})"
+        assert (found.store, found.load) == (f"tile[{index}] = value", f"value = tile[{index}]")
 
 
 def test_the_indices_of_a_kernel_take_the_place_of_names() -> None:
@@ -104,9 +101,8 @@ def test_the_declared_shape_is_written_as_numba_takes_it() -> None:
     assert shape_code(layout_of("100")) == "100"
 
 
-@pytest.mark.parametrize(
-    ("layout", "more"),
-    [
+def test_an_index_takes_so_many_instructions_more() -> None:
+    for layout, more in [
         ("32x32", 0),
         ("32x32; pad=1", 0),
         ("32x32; swizzle=xor", 1),
@@ -137,9 +133,7 @@ def test_the_declared_shape_is_written_as_numba_takes_it() -> None:
         ("4x16x32; swizzle=Swizzle<3, 0, 5>", 4),
         ("2x2x8x32; swizzle=xor 3", 2),
         ("2x2x8x32; swizzle=xor 5", 4),
-    ],
-)
-def test_an_index_takes_so_many_instructions_more(layout: str, more: int) -> None:
-    # Half of what a kernel with one store and one load has more than with the plain array: nvdisasm 13.5 of what
-    # ptxas 13.0 makes for 9.0, indices cast to uint32.
-    assert operations(layout_of(layout)) == more
+    ]:
+        # Half of what a kernel with one store and one load has more than with the plain array: nvdisasm 13.5 of what
+        # ptxas 13.0 makes for 9.0, indices cast to uint32.
+        assert operations(layout_of(layout)) == more

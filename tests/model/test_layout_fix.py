@@ -35,9 +35,8 @@ def fixes(one: Launch, array: str = "") -> tuple[Any, Any]:
     return smallest_fix(info, found, pads(info, found)), smallest_fix(info, found, swizzles(info, found))
 
 
-@pytest.mark.parametrize(
-    ("file", "kernel", "pad", "more_bytes", "swizzle"),
-    [
+def test_the_smallest_fixes_of_the_gallery() -> None:
+    for file, kernel, pad, more_bytes, swizzle in [
         ("square", "set_col_read_col", Pad(32, 1), 128, Swizzle(32, 5)),
         ("square", "set_row_read_col", Pad(32, 1), 128, Swizzle(32, 5)),
         ("square", "set_row_read_col_dyn", Pad(32, 1), 128, Swizzle(32, 5)),
@@ -47,24 +46,22 @@ def fixes(one: Launch, array: str = "") -> tuple[Any, Any]:
         ("rectangle", "set_row_read_col_dyn", Pad(32, 2), 128, Swizzle(32, 4, 1)),
         ("rectangle", "set_col_read_col", Pad(16, 1), 128, Swizzle(16, 4, 0, 1)),
         ("reduce", "neighbours_by_close_threads", Pad(32, 1), 32, Swizzle(32, 3)),
-    ],
-)
-def test_the_smallest_fixes_of_the_gallery(file: str, kernel: str, pad: Pad, more_bytes: int, swizzle: Swizzle) -> None:
-    padded, swizzled = fixes(h200(file)[kernel])
-    assert (padded.layout, padded.more_bytes) == (pad, more_bytes)
-    assert (swizzled.layout, swizzled.more_bytes) == (swizzle, 0)
-    for fix in (padded, swizzled):
-        assert [after.excess for after in fix.after] == [0] * len(fix.after)
+    ]:
+        padded, swizzled = fixes(h200(file)[kernel])
+        assert (padded.layout, padded.more_bytes) == (pad, more_bytes)
+        assert (swizzled.layout, swizzled.more_bytes) == (swizzle, 0)
+        for fix in (padded, swizzled):
+            assert [after.excess for after in fix.after] == [0] * len(fix.after)
 
 
-@pytest.mark.parametrize("ipad", [0, 1, 2, 3, 4, 8, 16, 31, 32])
-def test_a_pad_scores_what_the_padded_kernel_counts(ipad: int) -> None:
-    file = resources.kernels_dir() / "square.py"
-    plain = smemviz.run(file, {"IPAD": 0}, "lockstep")["set_row_read_col_pad"]
-    padded = smemviz.run(file, {"IPAD": ipad}, "lockstep")["set_row_read_col_pad"].summary()
-    scores = [score(access, 4, Pad(32, ipad)) for access in recorded(plain, 0)]
-    expected = [Score(r.wavefronts, r.excess, r.max_degree) for r in padded if r.wavefronts is not None]
-    assert scores == expected
+def test_a_pad_scores_what_the_padded_kernel_counts() -> None:
+    for ipad in [0, 1, 2, 3, 4, 8, 16, 31, 32]:
+        file = resources.kernels_dir() / "square.py"
+        plain = smemviz.run(file, {"IPAD": 0}, "lockstep")["set_row_read_col_pad"]
+        padded = smemviz.run(file, {"IPAD": ipad}, "lockstep")["set_row_read_col_pad"].summary()
+        scores = [score(access, 4, Pad(32, ipad)) for access in recorded(plain, 0)]
+        expected = [Score(r.wavefronts, r.excess, r.max_degree) for r in padded if r.wavefronts is not None]
+        assert scores == expected
 
 
 def test_a_swizzle_scores_what_the_swizzled_kernel_counts() -> None:

@@ -58,20 +58,17 @@ def test_plain_is_the_array_as_it_was_meant() -> None:
     assert layout.plain == Layout((32, 32), "int32", 40, 0, 128)
 
 
-@pytest.mark.parametrize(
-    ("text", "layout"),
-    [
+def test_a_layout_is_read_from_text() -> None:
+    for text, layout in [
         ("32x32", Layout((32, 32))),
         ("32X33 float64", Layout((32, 33), "float64")),
         ("4096 int8; pitch=64", Layout((4096,), "int8", 64)),
         ("64x64; pad=1;swizzle = xor 3 2;base=128 ;", Layout((64, 64), "float32", None, 1, 128, Xor(3, 2))),
         ("2x8x8 float16; swizzle=Swizzle<1,0,3>", Layout((2, 8, 8), "float16", swizzle=Cute(1, 0, 3))),
         ("8x8; swizzle=column^(row%8)", Layout((8, 8), swizzle=swizzle_of("column ^ row % 8"))),
-    ],
-)
-def test_a_layout_is_read_from_text(text: str, layout: Layout) -> None:
-    assert layout_of(text) == layout
-    assert layout_of(layout.text) == layout
+    ]:
+        assert layout_of(text) == layout
+        assert layout_of(layout.text) == layout
 
 
 def test_the_text_says_only_what_is_not_usual() -> None:
@@ -94,9 +91,8 @@ def test_any_layout_is_read_back_from_its_text(layout: Layout) -> None:
     assert layout_of(layout.text) == layout
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
+def test_what_is_no_layout_is_refused_in_one_line() -> None:
+    for text, says in [
         ("", "'' is not a shape; write whole numbers with x between them, as 32x33"),
         ("32x", "'32x' is not a shape"),
         ("0x4", "a shape has one to four sizes of at least 1, not 0x4"),
@@ -112,13 +108,11 @@ def test_any_layout_is_read_back_from_its_text(layout: Layout) -> None:
         ("9999999x9999999x9999999", "is larger than"),
         ("8x8; base=9999996", "starts behind"),
         ("32x32; swizzle=column +", "'column +' is not a formula"),
-    ],
-)
-def test_what_is_no_layout_is_refused_in_one_line(text: str, says: str) -> None:
-    with pytest.raises(InputError) as error:
-        layout_of(text)
-    assert says in str(error.value)
-    assert "\n" not in str(error.value)
+    ]:
+        with pytest.raises(InputError) as error:
+            layout_of(text)
+        assert says in str(error.value)
+        assert "\n" not in str(error.value)
 
 
 def test_the_largest_array_that_a_block_can_have_is_taken() -> None:
@@ -132,13 +126,11 @@ def cute(x: int, bits: int, base: int, shift: int) -> int:
     return x ^ ((x & yyy) >> shift if shift >= 0 else (x & yyy) << -shift)
 
 
-@pytest.mark.parametrize(
-    ("bits", "base", "shift"), [(3, 3, 3), (2, 4, 3), (1, 0, 1), (5, 0, 5), (3, 0, -3), (2, 1, -4)]
-)
-def test_a_swizzle_goes_where_cute_sends_it(bits: int, base: int, shift: int) -> None:
-    element = np.arange(4096)
-    found = Cute(bits, base, shift).place(*np.divmod(element, 64), 64)
-    assert found.tolist() == [cute(x, bits, base, shift) for x in range(4096)]
+def test_a_swizzle_goes_where_cute_sends_it() -> None:
+    for bits, base, shift in [(3, 3, 3), (2, 4, 3), (1, 0, 1), (5, 0, 5), (3, 0, -3), (2, 1, -4)]:
+        element = np.arange(4096)
+        found = Cute(bits, base, shift).place(*np.divmod(element, 64), 64)
+        assert found.tolist() == [cute(x, bits, base, shift) for x in range(4096)]
 
 
 def test_the_classic_xor_is_column_by_row() -> None:
@@ -194,9 +186,8 @@ def test_a_swizzle_is_read_back_from_its_text(swizzle: Swizzle) -> None:
     assert swizzle_of(swizzle.text) == swizzle
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
+def test_what_is_no_swizzle_is_refused_in_one_line() -> None:
+    for text, says in [
         ("xor 0", "xor 0 0 0: bits is 0; it can be 1 to 18"),
         ("xor 19", "bits is 19"),
         ("Swizzle<3, 3, 2>", "shift is 2; it can be 3 to 18"),
@@ -204,13 +195,11 @@ def test_a_swizzle_is_read_back_from_its_text(swizzle: Swizzle) -> None:
         ("xor 1 2 3 4", "is not a formula"),
         ("column, row", "one formula, the new column"),
         ("lane ^ row", "lane is not known here; there are row, column"),
-    ],
-)
-def test_what_is_no_swizzle_is_refused_in_one_line(text: str, says: str) -> None:
-    with pytest.raises(InputError) as error:
-        swizzle_of(text)
-    assert says in str(error.value)
-    assert "\n" not in str(error.value)
+    ]:
+        with pytest.raises(InputError) as error:
+            swizzle_of(text)
+        assert says in str(error.value)
+        assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(

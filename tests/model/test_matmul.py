@@ -93,6 +93,7 @@ def test_the_formula_of_a_kernel_without_edges_is_what_it_loads() -> None:
     assert (rows["tiled"].filled, rows["tiled_any"].filled) == (Size(32, 32, 48), None)
 
 
+@pytest.mark.exhaustive
 def test_any_size_loads_what_its_blocks_share() -> None:
     moved = traffic(matmul(16, 20, 24, 36)["tiled_any"])
     assert moved.elements_loaded == Size(20, 24, 36).loads(3, 2)

@@ -21,9 +21,8 @@ def pattern_of(offsets: object) -> Pattern:
     return found.patterns[0]
 
 
-@pytest.mark.parametrize(
-    ("offsets", "pattern"),
-    [
+def test_a_known_pattern_is_recovered() -> None:
+    for offsets, pattern in [
         (4 * LANES, Pattern("stride", (Level(32, 4),))),
         (128 * LANES + 12, Pattern("stride", (Level(32, 128),))),
         (4 * (31 - LANES), Pattern("stride", (Level(32, -4),))),
@@ -45,10 +44,8 @@ def pattern_of(offsets: object) -> Pattern:
         (np.where(LANES % 4 == 0, 4 * LANES, -1), Pattern("stride", (Level(32, 16),), 4)),
         # Lanes at uneven distances keep their own stride.
         (np.where(np.isin(LANES, [0, 1, 2, 3, 5, 8, 13, 21]), 4 * LANES, -1), Pattern("stride", (Level(32, 4),), 0)),
-    ],
-)
-def test_a_known_pattern_is_recovered(offsets: NDArray[np.int64], pattern: Pattern) -> None:
-    assert pattern_of(offsets) == pattern
+    ]:
+        assert pattern_of(offsets) == pattern
 
 
 def test_each_request_is_told_its_own_pattern() -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from helpers.synthetic import requests, square_recording
 
 from smemviz.model.counting.costs import excess_at
@@ -48,21 +47,18 @@ def test_the_worst_of_float_atomics_in_global_memory_moves_the_most_sectors() ->
     assert excess_at(replace(site, space="shared"), launch.requests.addresses).tolist() == [-1, -1]
 
 
-@pytest.mark.parametrize(
-    ("asked", "warp", "step"),
-    [
+def test_a_request_is_found_by_what_still_exists_of_its_address() -> None:
+    for asked, warp, step in [
         ({"warp": 5, "step": 1, "site": 1}, 5, 1),
         ({"warp": 5, "site": 1}, 5, 1),
         ({"site": 2}, 0, 2),
         ({"warp": 99, "step": 7, "site": 1}, 0, 1),
         ({"site": 42}, 0, 0),
         ({"block": 9}, 0, 0),
-    ],
-)
-def test_a_request_is_found_by_what_still_exists_of_its_address(asked: dict[str, int], warp: int, step: int) -> None:
-    now = request_view(LAUNCH, **asked)
-    assert now.row is not None
-    assert (LAUNCH.requests.warp[now.row], LAUNCH.requests.step[now.row]) == (warp, step)
+    ]:
+        now = request_view(LAUNCH, **asked)
+        assert now.row is not None
+        assert (LAUNCH.requests.warp[now.row], LAUNCH.requests.step[now.row]) == (warp, step)
 
 
 def test_the_tile_fills_warp_by_warp() -> None:

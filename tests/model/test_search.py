@@ -38,9 +38,8 @@ def first(found: tuple[LayoutFix[Layout], ...], kind: type | None) -> LayoutFix[
     )
 
 
-@pytest.mark.parametrize(
-    ("layout", "accesses", "pad", "xor"),
-    [
+def test_the_cheapest_pad_and_xor_of_known_tiles() -> None:
+    for layout, accesses, pad, xor in [
         ("32x32", ("row; op=store", "column"), 1, Xor(5)),
         ("64x64", ("row; op=store", "column"), 1, Xor(5)),
         # A pad of a word would misalign 16 bytes.
@@ -49,19 +48,17 @@ def first(found: tuple[LayoutFix[Layout], ...], kind: type | None) -> LayoutFix[
         ("16x32 int32", ("row; op=store", "column"), 2, Xor(4, 1)),
         ("64x64 float16", ("row; op=store; width=16", "matrices; op=ldmatrix_x4"), 8, Xor(3, 3)),
         ("16x16 float64", ("row; op=store", "column"), 1, Xor(4)),
-    ],
-)
-def test_the_cheapest_pad_and_xor_of_known_tiles(layout: str, accesses: tuple[str, ...], pad: int, xor: Xor) -> None:
-    found = found_for(layout, *accesses)
-    padded, swizzled = first(found, None), first(found, Xor)
-    assert (padded.layout.pad, padded.excess) == (pad, 0)
-    assert (swizzled.layout.swizzle, swizzled.excess) == (xor, 0)
-    # The swizzle costs no bytes, so it is the cheaper one.
-    assert found[0] == swizzled
-    assert padded.price[:2] == (
-        swizzled.price[0],
-        swizzled.price[1] + layout_of(layout).rows * pad * padded.layout.itemsize,
-    )
+    ]:
+        found = found_for(layout, *accesses)
+        padded, swizzled = first(found, None), first(found, Xor)
+        assert (padded.layout.pad, padded.excess) == (pad, 0)
+        assert (swizzled.layout.swizzle, swizzled.excess) == (xor, 0)
+        # The swizzle costs no bytes, so it is the cheaper one.
+        assert found[0] == swizzled
+        assert padded.price[:2] == (
+            swizzled.price[0],
+            swizzled.price[1] + layout_of(layout).rows * pad * padded.layout.itemsize,
+        )
 
 
 def test_what_needs_no_pad_is_left_alone() -> None:

@@ -65,11 +65,11 @@ def test_a_terminal_of_80_columns_gets_a_table_for_each_space() -> None:
     ]
 
 
-@pytest.mark.parametrize("width", [60, 80, 100, 140, 141, 175])
-def test_no_number_is_broken_in_a_narrow_terminal(width: int) -> None:
-    words = " ".join(printed(width)).replace("│", " ").split()
-    assert {"4294967296", "137438953472", "133143986176", "17179869184"} <= set(words)
-    assert ("space" in words) == (width >= 141)
+def test_no_number_is_broken_in_a_narrow_terminal() -> None:
+    for width in [60, 80, 100, 140, 141, 175]:
+        words = " ".join(printed(width)).replace("│", " ").split()
+        assert {"4294967296", "137438953472", "133143986176", "17179869184"} <= set(words)
+        assert ("space" in words) == (width >= 141)
 
 
 def written(path: Path, recording: Recording, rows: Rows, kernel: str | None = None) -> list[dict[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from helpers.made_kernels import tile_program, transposing
 
 from smemviz.engines import run
@@ -32,9 +31,8 @@ def found(numbers, n):
 """
 
 
-@pytest.mark.parametrize(
-    ("body", "loaded"),
-    [
+def test_an_index_is_loaded_where_something_loaded_gets_into_it() -> None:
+    for body, loaded in [
         ("out[ty, tx] = held[tx * 5 % 32, ty]", False),
         ("x, y = cuda.grid(2)\nk = min(x, 31)\nk += 1\nout[ty, tx] = held[k % out.shape[0], int32(y)]", False),
         ("for k in range(4):\n        out[ty, tx] += held[k, tx]", False),
@@ -52,13 +50,11 @@ def found(numbers, n):
         ("out[ty, tx] = held[turned(tx), ty]", False),
         ("out[ty, tx] = held[turned(int32(out[ty, tx])), ty]", True),
         ("out[ty, tx] = held[found(out, tx), ty]", True),
-    ],
-)  # fmt: skip
-def test_an_index_is_loaded_where_something_loaded_gets_into_it(body: str, loaded: bool) -> None:
-    recording = run(transposing(f"{DECLARED}\n{body}", before=TAKE), engine="lockstep")
-    (launch,) = recording.launches
-    (load,) = (i for i, site in enumerate(launch.sites) if site.op == "load" and site.array == "held")
-    assert (load in loaded_sites(recording, launch)) is loaded
+    ]:
+        recording = run(transposing(f"{DECLARED}\n{body}", before=TAKE), engine="lockstep")
+        (launch,) = recording.launches
+        (load,) = (i for i, site in enumerate(launch.sites) if site.op == "load" and site.array == "held")
+        assert (load in loaded_sites(recording, launch)) is loaded
 
 
 def test_of_a_text_that_is_not_python_nothing_is_called_data() -> None:

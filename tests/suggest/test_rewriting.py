@@ -120,22 +120,27 @@ def test_a_device_function_that_nobody_else_calls_is_rewritten() -> None:
 TAKE = "@cuda.jit(device=True)\ndef take(tile, row, column):\n    return tile[row, column]\n\n"
 
 
-@pytest.mark.parametrize(
-    ("body", "before", "layout", "why"),
-    [
-        (TURN.replace("held[tx, ty]", "take(held, tx, ty) + take(held, ty, tx)"), TAKE, Swizzle(32, 5),
-         "line 17: held is passed to the device function take, which is called in 2 places"),
+def test_what_cannot_be_written_is_refused_by_line() -> None:
+    for body, before, layout, why in [
+        (
+            TURN.replace("held[tx, ty]", "take(held, tx, ty) + take(held, ty, tx)"),
+            TAKE,
+            Swizzle(32, 5),
+            "line 17: held is passed to the device function take, which is called in 2 places",
+        ),
         ("other = held\n" + TURN, "", Swizzle(32, 5), "line 11: held gets another name here"),
         ("flat = held.reshape(1024)\n" + TURN, "", Pad(32, 1), "line 11: a view of held is taken here"),
         ("flat = held.reshape(1024)\n" + TURN, "", Swizzle(32, 5), "line 11: a view of held is taken here"),
-        (TURN.replace("held[tx, ty]", "held[int32(out[0, 0]), tx]"), "", Swizzle(32, 5),
-         "line 13: the index int32(out[0, 0]) would be written twice; give it a name first"),
+        (
+            TURN.replace("held[tx, ty]", "held[int32(out[0, 0]), tx]"),
+            "",
+            Swizzle(32, 5),
+            "line 13: the index int32(out[0, 0]) would be written twice; give it a name first",
+        ),
         (TURN.replace("held[tx, ty]", "held[tx][ty]"), "", Swizzle(32, 5), "line 13: tx is not an index for each axis"),
         (TURN.replace("held[tx, ty]", "held[tx, -1]"), "", Swizzle(32, 5), "line 13: the index -1 counts from the end"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_written_is_refused_by_line(body: str, before: str, layout: Pad | Swizzle, why: str) -> None:
-    assert refusal(transposing(f"{DECLARED}\n{body}", before=before), layout) == why
+    ]:
+        assert refusal(transposing(f"{DECLARED}\n{body}", before=before), layout) == why
 
 
 def test_a_size_that_is_a_constant_with_several_sizes_is_refused() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import textwrap
 
-import pytest
-
 from smemviz.engines.cpp_host.program_launches import expression
 from smemviz.frontends.cuda.device_text import device_texts
 from smemviz.frontends.cuda.host.launch_calls import with_calls
@@ -17,9 +15,8 @@ def rewritten(source: str) -> str:
     return host_text(source, "f.cu", specifiers_of(macros_of([source]))).partition("\n")[2]
 
 
-@pytest.mark.parametrize(
-    ("source", "call"),
-    [
+def test_a_launch_becomes_a_call() -> None:
+    for source, call in [
         ("k<<<1, 32>>>(a);", "(@1, 32), k(a));"),
         ("k<T, (N > 1)><<<g, b, 4 * n, s>>>(a, f(b));", "(@g, b, 4 * n, s), k<T, (N > 1)>(a, f(b)));"),
         ("ns::k<<<dim3(1, 2), b>>>();", "(@dim3(1, 2), b), ns::k());"),
@@ -29,15 +26,14 @@ def rewritten(source: str) -> str:
         ("k<<<g,\n    b>>>\n  (a,\n   b);", "(@g,\n    b), k\n  (a,\n   b));"),
         ("#define GO(k, ...) k<<<g, \\\n  b>>>(__VA_ARGS__)", "#define GO(k, ...) (@g, \\\n  b), k(__VA_ARGS__))"),
         ('std::cout << "<<<1, 2>>>(a)";', 'std::cout << "<<<1, 2>>>(a)";'),
-    ],
-)
-def test_a_launch_becomes_a_call(source: str, call: str) -> None:
-    assert with_calls(source) == call.replace("@", "::smemviz::configure(__FILE__, __LINE__, ").replace(", , ", ", ")
+    ]:
+        assert with_calls(source) == call.replace("@", "::smemviz::configure(__FILE__, __LINE__, ").replace(
+            ", , ", ", "
+        )
 
 
-@pytest.mark.parametrize(
-    ("source", "text"),
-    [
+def test_kernels_only_say_that_they_are_called_and_lines_stay() -> None:
+    for source, text in [
         (
             "__global__ void k(float *a, int n) { a[n] = 1; }",
             "__global__ void k(float *a, int n) { struct here {}; ::smemviz::kernel(typeid(here), a, n); }",
@@ -75,26 +71,21 @@ def test_a_launch_becomes_a_call(source: str, call: str) -> None:
             ),
         ),
         ("__global__ void k(int n);\nint main() { return 0; }", "__global__ void k(int n);\nint main() { return 0; }"),
-    ],
-)
-def test_kernels_only_say_that_they_are_called_and_lines_stay(source: str, text: str) -> None:
-    assert rewritten(source) == text
-    assert text.count("\n") == source.count("\n")
+    ]:
+        assert rewritten(source) == text
+        assert text.count("\n") == source.count("\n")
 
 
-@pytest.mark.parametrize(
-    ("name", "written"),
-    [
+def test_a_kernel_is_named_as_cpp_writes_it() -> None:
+    for name, written in [
         ("turn(float*, int)", "turn"),
         ("plain", "plain"),
         ("void inner::scale<float, 32>(float*, float const*)", "inner::scale<float, 32>"),
         ("void (anonymous namespace)::k<(anonymous namespace)::P>(int)", "k<P>"),
         ("void k<&(add(float, float)), true>(float*)", "k<add, true>"),
         ("void k<(&(ns::add(float, float)))>(float*)", "k<ns::add>"),
-    ],
-)
-def test_a_kernel_is_named_as_cpp_writes_it(name: str, written: str) -> None:
-    assert expression(name) == written
+    ]:
+        assert expression(name) == written
 
 
 DEVICE = """\

@@ -90,9 +90,10 @@ def test_what_ends_a_program_is_a_finding_and_what_it_launched_is_kept(
         (HEAD + "int main() {}\n", "4: main() was run and launched no kernel"),
         pytest.param(HEAD + "int main() { return 4; }\n", "4: exits with status 4", marks=pytest.mark.exhaustive),
         *(
-            (
+            pytest.param(
                 HEAD + f"int main(int argc, char **argv) {{ {body} }}\n",
                 f"4: {what}; it reads arguments: write them after",
+                marks=pytest.mark.exhaustive,
             )
             for body, what in (
                 ("return argv[1] ? 0 : 4;", "exits with status 4"),

@@ -274,9 +274,8 @@ def test_what_does_no_harm_is_printed_and_fails_nothing(tmp_path, command, state
     assert printed in command("run", file, "--engine", "lockstep").out
 
 
-@pytest.mark.parametrize(
-    ("code", "wrong"),
-    [
+def test_an_index_in_several_brackets_is_named_whole_and_one_of_a_slice_by_the_slice():
+    for code, wrong in [
         ("x = out[40][0][0]", "out[40] is outside shape (40, 36, 3)"),
         ("x = out[39][cuda.threadIdx.x + 20][0]", "out[39, 36] is outside shape (40, 36, 3)"),
         ("x = out[1, 2][3]", "out[1, 2, 3] is outside shape (40, 36, 3)"),
@@ -286,11 +285,9 @@ def test_what_does_no_harm_is_printed_and_fails_nothing(tmp_path, command, state
         ("x = out[2, 40, 0]", "out[2, 40, 0] is outside shape (40, 36, 3)"),
         ("part = out[2:7]\nx = part[5][0]", "out[5] is outside shape (5, 36, 3)"),
         ("part = out[cuda.laneid:, 1]\nx = part[9]", "out[9] is outside shape (9, 3)"),
-    ],
-)
-def test_an_index_in_several_brackets_is_named_whole_and_one_of_a_slice_by_the_slice(code, wrong):
-    _, (finding,) = body(code, np.zeros((40, 36, 3), np.int64))
-    assert what(finding) == wrong
+    ]:
+        _, (finding,) = body(code, np.zeros((40, 36, 3), np.int64))
+        assert what(finding) == wrong
 
 
 @pytest.mark.parametrize(("test", "kind"), [("t < 20", "barrier_skipped"), ("t > 20", "barrier_divergence")])
@@ -336,9 +333,9 @@ HINTED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "wrong", "line", "threads", "block"), HINTED)
-def test_an_index_that_happens_to_be_negative_is_told_of_once_a_line(text, wrong, line, threads, block):
-    assert told(text) == [(wrong, line, threads, block)]
+def test_an_index_that_happens_to_be_negative_is_told_of_once_a_line():
+    for text, wrong, line, threads, block in HINTED:
+        assert told(text) == [(wrong, line, threads, block)]
 
 
 MEANT = [
@@ -356,9 +353,9 @@ MEANT = [
 ]
 
 
-@pytest.mark.parametrize("text", MEANT)
-def test_an_index_that_is_meant_to_be_negative_is_not(text):
-    assert hints(text, np.arange(8), np.zeros((8, 4)), before="LAST = -1\n", grid=2, block=4, harmless=True) == ()
+def test_an_index_that_is_meant_to_be_negative_is_not():
+    for text in MEANT:
+        assert hints(text, np.arange(8), np.zeros((8, 4)), before="LAST = -1\n", grid=2, block=4, harmless=True) == ()
 
 
 def test_it_is_no_mistake_and_the_launch_is_safe():

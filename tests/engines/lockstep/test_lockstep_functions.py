@@ -26,73 +26,69 @@ def name_of(found):
     return tuple(x.dtype.name for x in found) if isinstance(found, tuple) else np.asarray(found).dtype.name
 
 
-@pytest.mark.parametrize("name", mathematics.UNARY)
-def test_types_of_functions_of_one_number_are_those_of_numba_cuda(name, context):
-    function = getattr(math, name.removeprefix("math."))
-    for dtype in NUMBERS:
-        wanted = context.resolve_function_type(function, (numba_type(dtype),), {}).return_type
-        wanted = tuple(map(str, wanted)) if hasattr(wanted, "types") else str(wanted)
-        if (name, dtype) == ("math.tanh", "float16"):  # an overload, which Numba compiles where there is a GPU
-            wanted = "float16"
+def test_types_of_functions_of_one_number_are_those_of_numba_cuda(context):
+    for name in mathematics.UNARY:
+        function = getattr(math, name.removeprefix("math."))
+        for dtype in NUMBERS:
+            wanted = context.resolve_function_type(function, (numba_type(dtype),), {}).return_type
+            wanted = tuple(map(str, wanted)) if hasattr(wanted, "types") else str(wanted)
+            if (name, dtype) == ("math.tanh", "float16"):  # an overload, which Numba compiles where there is a GPU
+                wanted = "float16"
+            with np.errstate(all="ignore"):
+                found = mathematics.UNARY[name](np.ones(2, dtype))
+            assert name_of(found) == wanted, dtype
+
+
+def test_types_of_functions_of_two_floats_are_those_of_numba_cuda(context):
+    for name in [name for name in mathematics.BINARY if name not in ("math.ldexp", "math.pow")]:
+        function = getattr(math, name.removeprefix("math."))
+        for one in ("float32", "float64"):
+            for other in ("float32", "float64"):
+                types = (numba_type(one), numba_type(other))
+                wanted = str(context.resolve_function_type(function, types, {}).return_type)
+                assert name_of(mathematics.BINARY[name](np.ones(2, one), np.ones(2, other))) == wanted
+
+
+def test_values_of_functions_of_one_number_are_those_of_python():
+    for name in mathematics.UNARY:
+        function = getattr(math, name.removeprefix("math."))
+        values = np.array([-2.5, -0.75, 0.25, 0.5, 1.5, 3.0])
         with np.errstate(all="ignore"):
-            found = mathematics.UNARY[name](np.ones(2, dtype))
-        assert name_of(found) == wanted, dtype
+            found = mathematics.UNARY[name](values)
+        for k, value in enumerate(values.tolist()):
+            try:
+                wanted = function(value)
+            except ValueError:
+                wanted = math.nan
+            got = tuple(x[k] for x in found) if isinstance(found, tuple) else found[k]
+            assert got == pytest.approx(wanted, rel=1e-14, nan_ok=True), value
 
 
-@pytest.mark.parametrize("name", [name for name in mathematics.BINARY if name not in ("math.ldexp", "math.pow")])
-def test_types_of_functions_of_two_floats_are_those_of_numba_cuda(name, context):
-    function = getattr(math, name.removeprefix("math."))
-    for one in ("float32", "float64"):
-        for other in ("float32", "float64"):
-            types = (numba_type(one), numba_type(other))
-            wanted = str(context.resolve_function_type(function, types, {}).return_type)
-            assert name_of(mathematics.BINARY[name](np.ones(2, one), np.ones(2, other))) == wanted
+def test_values_of_functions_of_two_numbers_are_those_of_python():
+    for name in mathematics.BINARY:
+        function = getattr(math, name.removeprefix("math."))
+        ones, others = np.array([-2.5, 0.25, 1.0, 3.0]), np.array([2.0, 3.0, -4.0, 5.0])
+        found = mathematics.BINARY[name](ones, others.astype(np.int32) if name == "math.ldexp" else others)
+        for one, other, got in zip(ones.tolist(), others.tolist(), found, strict=True):
+            assert got == pytest.approx(function(one, int(other) if name == "math.ldexp" else other), rel=1e-14)
 
 
-@pytest.mark.parametrize("name", mathematics.UNARY)
-def test_values_of_functions_of_one_number_are_those_of_python(name):
-    function = getattr(math, name.removeprefix("math."))
-    values = np.array([-2.5, -0.75, 0.25, 0.5, 1.5, 3.0])
-    with np.errstate(all="ignore"):
-        found = mathematics.UNARY[name](values)
-    for k, value in enumerate(values.tolist()):
-        try:
-            wanted = function(value)
-        except ValueError:
-            wanted = math.nan
-        got = tuple(x[k] for x in found) if isinstance(found, tuple) else found[k]
-        assert got == pytest.approx(wanted, rel=1e-14, nan_ok=True), value
-
-
-@pytest.mark.parametrize("name", mathematics.BINARY)
-def test_values_of_functions_of_two_numbers_are_those_of_python(name):
-    function = getattr(math, name.removeprefix("math."))
-    ones, others = np.array([-2.5, 0.25, 1.0, 3.0]), np.array([2.0, 3.0, -4.0, 5.0])
-    found = mathematics.BINARY[name](ones, others.astype(np.int32) if name == "math.ldexp" else others)
-    for one, other, got in zip(ones.tolist(), others.tolist(), found, strict=True):
-        assert got == pytest.approx(function(one, int(other) if name == "math.ldexp" else other), rel=1e-14)
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "wanted"),
-    [
+def test_poles_are_those_of_the_device():
+    """As the H200 gives them; Python raises an exception there."""
+    for name, value, wanted in [
         ("math.gamma", 0.0, math.inf),
         ("math.gamma", -0.0, -math.inf),
         ("math.lgamma", -2.0, math.inf),
         ("math.gamma", 200.0, math.inf),
         ("math.log", 0.0, -math.inf),
         ("math.sqrt", -1.0, math.nan),
-    ],
-)
-def test_poles_are_those_of_the_device(name, value, wanted):
-    """As the H200 gives them; Python raises an exception there."""
-    with np.errstate(all="ignore"):
-        assert mathematics.UNARY[name](np.array([value]))[0] == pytest.approx(wanted, nan_ok=True)
+    ]:
+        with np.errstate(all="ignore"):
+            assert mathematics.UNARY[name](np.array([value]))[0] == pytest.approx(wanted, nan_ok=True)
 
 
-@pytest.mark.parametrize(
-    ("expression", "dtype", "wanted"),
-    [
+def test_what_an_expression_is_worth():
+    for expression, dtype, wanted in [
         ("round(2.5)", "int64", 2),
         ("round(2.345, 2)", "float64", 2.35),
         ("divmod(-7, 2)[0] * 10 + divmod(-7, 2)[1]", "int64", -39),
@@ -122,12 +118,10 @@ def test_poles_are_those_of_the_device(name, value, wanted):
         ("cuda.laneid + cuda.warpsize - cuda.laneid", "int64", 32),
         ("cuda.gridsize(1) + cuda.gridDim.y + cuda.blockDim.x", "int64", 65),
         ("math.pi", "float64", math.pi),
-    ],
-)
-def test_what_an_expression_is_worth(expression, dtype, wanted):
-    found = result(f"out[cuda.threadIdx.x] = {expression}", dtype)
+    ]:
+        found = result(f"out[cuda.threadIdx.x] = {expression}", dtype)
 
-    np.testing.assert_array_equal(found, np.full(32, wanted, dtype))
+        np.testing.assert_array_equal(found, np.full(32, wanted, dtype))
 
 
 @pytest.mark.parametrize(
@@ -276,15 +270,15 @@ def numbers(dtype):
     return sorted({0, 1, 2, 5, 100, low, high, high // 3, high - 1, max(low, -2)})
 
 
-@pytest.mark.parametrize("dtype", INTEGERS)
-def test_bits_are_those_of_the_number(dtype):
-    width = 8 * np.dtype(dtype).itemsize
-    for value in numbers(dtype):
-        bits = value % (1 << width)
-        given = np.array([value], dtype)
-        assert popc(given)[0] == bits.bit_count()
-        assert clz(given)[0] == width - bits.bit_length()
-        assert ffs(given)[0] == (bits & -bits).bit_length()
+def test_bits_are_those_of_the_number():
+    for dtype in INTEGERS:
+        width = 8 * np.dtype(dtype).itemsize
+        for value in numbers(dtype):
+            bits = value % (1 << width)
+            given = np.array([value], dtype)
+            assert popc(given)[0] == bits.bit_count()
+            assert clz(given)[0] == width - bits.bit_length()
+            assert ffs(given)[0] == (bits & -bits).bit_length()
 
 
 def test_bits_reversed_are_64_only_of_an_unsigned_64_bit_integer():

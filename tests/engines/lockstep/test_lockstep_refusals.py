@@ -128,9 +128,8 @@ NUMBA = ": Numba does not compile it for CUDA; compute it otherwise"
 NONE = ": Numba does not compile it for CUDA; compute it otherwise"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_what_is_not_executed_is_named():
+    for text, message in [
         ("x = sorted(out)", "sorted(...): Numba does not compile it for CUDA; write a loop"),
         ("x = [1, 2]", "a list in a kernel is not followed; write a tuple or use cuda.local.array"),
         ("x = f'{1}'", "an f-string in a kernel is not followed; pass the parts to print one by one"),
@@ -168,18 +167,16 @@ NONE = ": Numba does not compile it for CUDA; compute it otherwise"
         ("out[0] = 1j", "out[0] holds int64; a complex number does not fit, store .real"),
         ("x = out.reshape(5)", "out of shape (32,) cannot be reshaped to (5,)"),
         ("T[0] = 1", "T is a constant array of the module; pass it as an argument to store in it"),
-    ],
-)
-def test_what_is_not_executed_is_named(text, message):
-    with pytest.raises(UnsupportedError) as error:
-        launch_text(
-            "@cuda.jit\ndef kernel(out):\n"
-            + "".join(f"    {line}\n" for line in text.splitlines())
-            + "T = np.zeros(3)\n",
-            np.zeros(32, np.int64),
-        )
+    ]:
+        with pytest.raises(UnsupportedError) as error:
+            launch_text(
+                "@cuda.jit\ndef kernel(out):\n"
+                + "".join(f"    {line}\n" for line in text.splitlines())
+                + "T = np.zeros(3)\n",
+                np.zeros(32, np.int64),
+            )
 
-    assert str(error.value) == f"{FILE}:{START + 2}: {message}"
+        assert str(error.value) == f"{FILE}:{START + 2}: {message}"
 
 
 def test_an_atomic_that_numba_does_not_have_is_named():

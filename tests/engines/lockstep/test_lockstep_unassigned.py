@@ -1,7 +1,6 @@
 """Variables that are read by threads whose path has not assigned them."""
 
 import numpy as np
-import pytest
 from helpers.lockstep_text import START, body, what
 
 
@@ -72,15 +71,15 @@ def sign(d):
 """
 
 
-@pytest.mark.parametrize(("text", "line", "threads"), FOUND)
-def test_who_reads_what_is_not_assigned_is_named(text, line, threads):
-    a, out = np.arange(8), np.zeros(8, np.int64)
-    before = SIGN + "\n"
-    _, (finding,) = body("i = cuda.grid(1)\n" + text, a, out, parameters="a, out", block=8, before=before)
+def test_who_reads_what_is_not_assigned_is_named():
+    for text, line, threads in FOUND:
+        a, out = np.arange(8), np.zeros(8, np.int64)
+        before = SIGN + "\n"
+        _, (finding,) = body("i = cuda.grid(1)\n" + text, a, out, parameters="a, out", block=8, before=before)
 
-    wanted = START + before.lstrip("\n").count("\n") + 2 + line if line > 0 else START + 6
-    assert (finding.kind, finding.line) == ("unassigned_read", wanted)
-    assert threads_of(finding) == threads
+        wanted = START + before.lstrip("\n").count("\n") + 2 + line if line > 0 else START + 6
+        assert (finding.kind, finding.line) == ("unassigned_read", wanted)
+        assert threads_of(finding) == threads
 
 
 FINE = [
@@ -106,11 +105,13 @@ FINE = [
 ]
 
 
-@pytest.mark.parametrize("text", FINE)
-def test_what_is_assigned_where_it_is_read_is_no_mistake(text):
-    _, findings = body("i = cuda.grid(1)\n" + text, np.zeros(8, np.int64), block=8, before=SIGN + "\n", harmless=True)
+def test_what_is_assigned_where_it_is_read_is_no_mistake():
+    for text in FINE:
+        _, findings = body(
+            "i = cuda.grid(1)\n" + text, np.zeros(8, np.int64), block=8, before=SIGN + "\n", harmless=True
+        )
 
-    assert findings == ()
+        assert findings == ()
 
 
 def test_what_is_computed_from_what_is_not_assigned_says_from_what():

@@ -50,9 +50,8 @@ def text_of(lines):
 INTEGER, FLOAT = 3, 2
 
 
-@pytest.mark.parametrize(
-    ("lines", "left"),
-    [
+def test_a_variable_has_the_type_of_all_that_may_arrive():
+    for lines, left in [
         ("x = 2\nif i > 99:\n    x = 2.5", FLOAT),
         ("x = 2\nif i > 99:\n    x = 3", INTEGER),
         ("x = 2.5\nif i >= 0:\n    x = 2", FLOAT),
@@ -69,10 +68,8 @@ INTEGER, FLOAT = 3, 2
         ("x = uint64(2) if (i > 99 and False) else 2", INTEGER),
         ("x = (2, 2)\nif cuda.blockDim.x > 32:\n    x = (2.5, 1)\nx = x[0]", FLOAT),
         ("x = (2, 2)\nif cuda.blockDim.x > 32:\n    x = (2.5, 1)\nx = x[1]", INTEGER),
-    ],
-)
-def test_a_variable_has_the_type_of_all_that_may_arrive(lines, left):
-    assert set(result(text_of(lines), "float64")) == {left}
+    ]:
+        assert set(result(text_of(lines), "float64")) == {left}
 
 
 CONSTANTS = "G = 1\nZ = 0\nF = 0.5\nK = np.int32(1)\n"

@@ -16,9 +16,8 @@ def shuffled(call, dtype="int64"):
     return result(f"out[cuda.grid(1)] = {call}", dtype=dtype, block=64, n=64).reshape(2, 32)
 
 
-@pytest.mark.parametrize(
-    ("call", "source"),
-    [
+def test_shuffle_gives_the_value_of_the_lane_it_names():
+    for call, source in [
         (f"cuda.shfl_sync({FULL}, cuda.grid(1), 5)", np.full(32, 5)),
         (f"cuda.shfl_sync({FULL}, cuda.grid(1), 37)", np.full(32, 5)),  # the lane is taken modulo 32
         (f"cuda.shfl_sync({FULL}, cuda.grid(1), cuda.laneid // 4)", LANES // 4),
@@ -26,10 +25,8 @@ def shuffled(call, dtype="int64"):
         (f"cuda.shfl_down_sync({FULL}, cuda.grid(1), 4)", np.where(LANES > 27, LANES, LANES + 4)),
         (f"cuda.shfl_xor_sync({FULL}, cuda.grid(1), 16)", LANES ^ 16),
         ("cuda.shfl_xor_sync(-1, cuda.grid(1), 1)", LANES ^ 1),
-    ],
-)
-def test_shuffle_gives_the_value_of_the_lane_it_names(call, source):
-    assert shuffled(call).tolist() == [source.tolist(), (source + 32).tolist()]
+    ]:
+        assert shuffled(call).tolist() == [source.tolist(), (source + 32).tolist()]
 
 
 def test_shuffle_keeps_the_type():
@@ -55,9 +52,8 @@ def test_shuffle_refuses_the_types_that_numba_refuses(kind):
         result(f"out[0] = cuda.shfl_sync({FULL}, {kind}(cuda.laneid), 0)")
 
 
-@pytest.mark.parametrize(
-    ("call", "wanted"),
-    [
+def test_votes_of_a_whole_warp():
+    for call, wanted in [
         (f"cuda.ballot_sync({FULL}, cuda.laneid % 2)", 0xAAAAAAAA - 2**32),
         (f"cuda.ballot_sync({FULL}, cuda.laneid < 31)", 0x7FFFFFFF),
         (f"cuda.ballot_sync({FULL}, True)", -1),
@@ -74,10 +70,8 @@ def test_shuffle_refuses_the_types_that_numba_refuses(kind):
         (f"cuda.match_all_sync({FULL}, 1)[0]", -1),
         (f"cuda.match_all_sync({FULL}, cuda.laneid // 31)[0]", 0),
         (f"cuda.match_all_sync({FULL}, cuda.laneid // 31)[1]", 0),
-    ],
-)
-def test_votes_of_a_whole_warp(call, wanted):
-    assert (shuffled(call) == wanted).all()
+    ]:
+        assert (shuffled(call) == wanted).all()
 
 
 def test_match_any_groups_lanes_of_equal_value_in_all_64_bits():

@@ -33,11 +33,11 @@ def test_there_are_fifty_hostile_texts_and_more() -> None:
     assert len(ESCAPES) + len(GREEDY) >= 50
 
 
-@pytest.mark.parametrize("hostile", ESCAPES, ids=lambda one: one.name)
-def test_no_escape_is_part_of_the_language(hostile: Hostile) -> None:
-    with pytest.raises(SmemvizError) as caught:
-        run_text(hostile.source)
-    assert hostile.says in str(caught.value)
+def test_no_escape_is_part_of_the_language() -> None:
+    for hostile in ESCAPES:
+        with pytest.raises(SmemvizError) as caught:
+            run_text(hostile.source)
+        assert hostile.says in str(caught.value)
 
 
 @pytest.mark.parametrize("hostile", [*one_in(12, ESCAPES), *one_in(4, GREEDY)], ids=lambda one: one.name)
@@ -57,20 +57,20 @@ def test_a_hostile_text_gets_one_line_and_no_further(hostile: Hostile, superviso
     assert hostile.says in said
 
 
-@pytest.mark.parametrize("hostile", CATCHING, ids=lambda one: one.name)
-def test_what_a_text_may_catch_is_no_way_round_a_limit(hostile: Hostile) -> None:
-    with pytest.raises(SmemvizError) as caught:
-        run_text(hostile.source, limits=SandboxLimits(steps=2_000))
-    assert "\n" not in str(caught.value)
-    assert hostile.says in str(caught.value)
+def test_what_a_text_may_catch_is_no_way_round_a_limit() -> None:
+    for hostile in CATCHING:
+        with pytest.raises(SmemvizError) as caught:
+            run_text(hostile.source, limits=SandboxLimits(steps=2_000))
+        assert "\n" not in str(caught.value)
+        assert hostile.says in str(caught.value)
 
 
-@pytest.mark.parametrize("odd", ODD, ids=lambda one: one.name)
-def test_a_slip_gets_one_line(odd: Hostile) -> None:
-    with pytest.raises(SmemvizError) as caught:
-        run_text(odd.source)
-    assert "\n" not in str(caught.value)
-    assert odd.says in str(caught.value)
+def test_a_slip_gets_one_line() -> None:
+    for odd in ODD:
+        with pytest.raises(SmemvizError) as caught:
+            run_text(odd.source)
+        assert "\n" not in str(caught.value)
+        assert odd.says in str(caught.value)
 
 
 HARMLESS = (

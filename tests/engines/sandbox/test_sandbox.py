@@ -71,9 +71,8 @@ def test_constants_are_replaced_as_everywhere() -> None:
     assert ran.recording.constants["PITCH"] == 34
 
 
-@pytest.mark.parametrize(
-    ("body", "printed"),
-    [
+def test_the_host_part_computes_what_python_computes() -> None:
+    for body, printed in [
         ("print(1, 'two', sep='-')", "1-two\n"),
         ("print(f'{math.pi:.2f} {1 + 1!r}')", "3.14 2\n"),
         ("print([i * i for i in range(5) if i % 2])", "[1, 9]\n"),
@@ -130,10 +129,8 @@ def test_constants_are_replaced_as_everywhere() -> None:
             "3\n",
         ),
         ("np.random.seed(1)\nprint(np.random.randint(0, 10, 3).shape)", "(3,)\n"),
-    ],
-)
-def test_the_host_part_computes_what_python_computes(body: str, printed: str) -> None:
-    assert _main(body).printed == printed
+    ]:
+        assert _main(body).printed == printed
 
 
 def test_what_nobody_wrote_is_zero_and_nothing_of_this_process() -> None:
@@ -160,9 +157,8 @@ def test_what_ends_main_after_a_launch_is_a_finding_and_keeps_the_recording() ->
     assert len(recording.launches) == 1
 
 
-@pytest.mark.parametrize(
-    ("body", "line", "says"),
-    [
+def test_a_mistake_of_the_host_part_names_its_line() -> None:
+    for body, line, says in [
         ("x = unknown + 1", 18, "NameError: unknown is not defined here"),
         ("x = 1\nx = 1 / 0", 19, "ZeroDivisionError: division by zero"),
         ("x = np.zeros(3)[5]", 18, "IndexError: index 5 is out of bounds for axis 0 with size 3"),
@@ -177,12 +173,10 @@ def test_what_ends_main_after_a_launch_is_a_finding_and_keeps_the_recording() ->
         ("copy(1)", 18, "copy needs a launch: copy[grid, block](...)"),
         ("copy[1]()", 18, "a launch needs kernel[grid, block]"),
         ("cuda.syncthreads()", 18, "cuda.syncthreads is for kernels; this line runs on the host"),
-    ],
-)
-def test_a_mistake_of_the_host_part_names_its_line(body: str, line: int, says: str) -> None:
-    with pytest.raises(InputError) as caught:
-        _main(body)
-    assert str(caught.value).startswith(f"editor.py:{line}: {says}")
+    ]:
+        with pytest.raises(InputError) as caught:
+            _main(body)
+        assert str(caught.value).startswith(f"editor.py:{line}: {says}")
 
 
 @pytest.mark.parametrize(
