@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from helpers.tiers import but
 
 import smemviz
 from smemviz.cli import main as cli
@@ -24,6 +25,8 @@ DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
 NAMES = [str(path.relative_to(ROOT)) for path in PAGES]
 BLOCK = re.compile(r"^```(\w*)(?: title=\"([^\"]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# Of those that run commands, these take longest.
+LONG = [page for page in PAGES if page.stem in ("figures", "large-launches", "record", "cu-program", "cpp-project")]
 # What opens a browser or needs the network, and is only looked at.
 READ = re.compile(r"smemviz( [^-]\S*\.(py|cu|npz))*$|smemviz --host|pip install|mkdocs")
 
@@ -56,7 +59,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "sh")], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", but(LONG, [page for page in PAGES if blocks(page, "sh")]), ids=lambda page: page.stem)
 def test_the_commands_of_a_page_do_what_they_say(
     page: Path, checkout: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

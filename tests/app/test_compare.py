@@ -85,15 +85,12 @@ def test_both_tiles_are_on_the_first_screen(page: Page) -> None:
         assert right["x"] + right["width"] <= width
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("kernels", "said"),
     [
         (("naive", "naive_swapped"), ["coalesced", "not coalesced: a[row, k]"]),
-        pytest.param(
-            ("tiled", "tiled_swapped"),
-            ["coalesced", "not coalesced: a[first_row + tx, first + ty]"],
-            marks=pytest.mark.exhaustive,
-        ),
+        (("tiled", "tiled_swapped"), ["coalesced", "not coalesced: a[first_row + tx, first + ty]"]),
     ],
 )
 def test_two_orders_of_the_indices_are_compared_by_whether_they_are_coalesced(

@@ -64,6 +64,7 @@ def test_options_of_a_run_are_those_of_the_command_line(tmp_path: Path) -> None:
     assert (len(recording.launches), recording.unrecorded) == (1, 1)
 
 
+@pytest.mark.exhaustive
 def test_what_fails_is_said_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(KernelFileError, match="'two'") as refused:
         of(tmp_path, SCRIPT, "two").show(RunState("mine"))

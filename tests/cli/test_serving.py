@@ -138,6 +138,7 @@ def test_serve_leaves_the_editor_out_where_others_could_take_all_memory() -> Non
         )
 
 
+@pytest.mark.exhaustive
 def test_serve_told_to_stop_ends_as_a_program_does() -> None:
     # Not as one that was killed: what runs when an interpreter ends still runs, such as ending a measurement.
     with serving("--no-browser", "--port", str(free_port())) as server:

@@ -185,9 +185,8 @@ def test_a_tiled_product_without_its_second_barrier_races(tmp_path: Path) -> Non
     assert "b_tile" in " ".join(finding.message for finding in recording.findings)
 
 
-@pytest.mark.parametrize(
-    "tile", [pytest.param(8, marks=pytest.mark.exhaustive), 16, pytest.param(32, marks=pytest.mark.exhaustive)]
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("tile", [8, 16, 32])
 def test_a_tile_saves_as_many_times_as_it_is_wide(tile: int) -> None:
     assert int(answer("tiles", TILE=str(tile))) == tile
 
@@ -215,7 +214,9 @@ def test_what_a_sector_s_count_takes_is_in_the_question() -> None:
         assert f"4 bytes per lane, from rows of {96 * 4} bytes" in said
 
 
-@pytest.mark.parametrize("lesson", but([lesson_of("tiles")], LESSONS), ids=lambda lesson: lesson.slug)
+@pytest.mark.parametrize(
+    "lesson", but([lesson_of("tiles"), lesson_of("reuse")], LESSONS), ids=lambda lesson: lesson.slug
+)
 def test_every_knob_has_an_answer_and_the_default_is_not_the_only_one(lesson: Lesson) -> None:
     stages = [lesson.stage(knobs) for knobs in combinations(lesson)]
     answers = {one for stage in stages for one in stage.right}
