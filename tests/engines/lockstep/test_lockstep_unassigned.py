@@ -59,6 +59,8 @@ FOUND = [  # a body, the line of it from 1, and the threads of 8
     ("if i > 5:\n  x = 1.5\nelif i > 3:\n  x = 2\nout[i] = x", 5, [0, 1, 2, 3]),
     ("if i > 5:\n  x = a\nout[i] = x[0]", 3, [0, 1, 2, 3, 4, 5]),
     ("out[i] = sign(i - 4)", -1, [4]),
+    ("if i > 5 and (x := i):\n  out[i] = 1\nout[i] = x", 3, [0, 1, 2, 3, 4, 5]),
+    ("for k in range(2):\n  if i < 4:\n    break\n  x = 1\nelse:\n  x = 2\nout[i] = x", 7, [0, 1, 2, 3]),
 ]
 SIGN = """
 @cuda.jit(device=True)
@@ -102,6 +104,13 @@ FINE = [
     "if i > 9:\n  x = i\nif i > 9 and x > 2:\n  out[i] = x",
     "if i > 9:\n  x = i\nout[i] = x if i > 9 else 0",
     "if i > 9:\n  x = i\nout[i] = 0 if i < 9 else x",
+    "while True:\n  x = i\n  if x < 9:\n    break\nout[i] = x",
+    "while True:\n  if i < 3:\n    x = 1\n    break\n  if i >= 3:\n    x = 2\n    break\nout[i] = x",
+    "for k in range(i):\n  x = 1\n  break\nelse:\n  x = 2\nout[i] = x",
+    "for k in range(i):\n  if k:\n    continue\n  else:\n    x = k\n  out[k] = x",
+    "if (x := i) > 2 and x:\n  out[i] = x",
+    "x: int64 = 3\nout[i] = x",
+    "x = y = i\nx, (y, z) = y, (x, 1)\nout[i] = x + y + z",
 ]
 
 
