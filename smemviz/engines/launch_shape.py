@@ -23,12 +23,16 @@ from smemviz.recordings.data import ArrayInfo, Dim3, Launch, Requests, Site, Tot
 
 @dataclass(frozen=True)
 class Configuration:
-    """What stands in the brackets of ``kernel[grid, block, stream, dynamic_shared]``, sizes as three numbers."""
+    """What stands in the brackets of ``kernel[grid, block, stream, dynamic_shared]``, sizes as three numbers.
+
+    ``cluster`` is how many blocks one has along each axis, None where the launch does not say.
+    """
 
     grid: Dim3
     block: Dim3
     stream: Any = 0
     dynamic_shared: int = 0
+    cluster: Dim3 | None = None
 
     @property
     def threads(self) -> int:

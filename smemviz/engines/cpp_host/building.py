@@ -26,7 +26,7 @@ from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import device
 
 _RUNTIME = Path(__file__).parent / "runtime"
-_PARTS = ("channel.h", "smemviz.h", "memory.cpp", "launches.cpp", "devices.cpp", "crashes.cpp")
+_PARTS = ("channel.h", "smemviz.h", "memory.cpp", "launches.cpp", "devices.cpp", "tensor_maps.cpp", "crashes.cpp")
 _COMPILERS = ("g++", "clang++")
 _OPTIONS = ("-O2", "-g1", "-w", "-fno-omit-frame-pointer", "-pthread")
 _ERROR = re.compile(r"^(?P<file>[^\n:]+):(?P<line>\d+):(?:(?P<column>\d+):)? (?:fatal )?error: (?P<what>.*)$", re.M)

@@ -215,14 +215,15 @@ class Conversation:
         name, rest = _text(request)
         mangled, rest = _text(rest)
         file, rest = _text(rest)
-        line, gx, gy, gz, bx, by, bz, leave, cooperative, count, shared = struct.unpack_from("<10IQ", rest)
-        at, parameters = struct.calcsize("<10IQ"), list[bytes]()
+        line, gx, gy, gz, bx, by, bz, leave, cooperative, *cluster, count, shared = struct.unpack_from("<13IQ", rest)
+        at, parameters = struct.calcsize("<13IQ"), list[bytes]()
         for _ in range(count):
             (size,) = struct.unpack_from("<Q", rest, at)
             parameters.append(bytes(rest[at + 8 : at + 8 + size]))
             at += 8 + size
         place = (file, line) if file else self._main
-        shape = Configuration((gx, gy, gz), (bx, by, bz), 0, shared)
+        of_launch = (cluster[0], cluster[1], cluster[2]) if all(cluster) else None
+        shape = Configuration((gx, gy, gz), (bx, by, bz), 0, shared, of_launch)
         asked = Asked(name, mangled, place, shape, leave, bool(cooperative), tuple(parameters))
         with redirect_stdout(cast(TextIO, self._output)):  # what kernels print is the program's, too
             return self._launches.launch(asked), b""

@@ -124,6 +124,8 @@ STANDARD = {
     name: f"#pragma once\n#include <cuda/std/{name}>\nnamespace std {{ using namespace cuda::std; }}\n"
     for name in ("array", "complex", "functional", "limits", "tuple", "type_traits", "utility")
 }
+# Of the driver's header a kernel wants the type of a tensor map alone.
+_DRIVER = _HOST + "typedef struct alignas(64) CUtensorMap_st { unsigned long long opaque[16]; } CUtensorMap;\n"
 EVERYWHERE = "smemviz/everywhere.h"  # what nvcc includes by itself: the host's C library has these names
 
 HEADERS = {
@@ -140,11 +142,12 @@ HEADERS = {
     "cmath": "#include <math.h>\n" + _HOST,
     "cupy/complex.cuh": _COMPLEX,
     "cub/cub.cuh": _CUB,
+    **dict.fromkeys(("cuda.h", "cudaTypedefs.h"), _DRIVER),
     **dict.fromkeys(("cublas_v2.h", "cublas.h", "cublasLt.h"), "#include <cuda_bf16.h>\n#include <cuComplex.h>\n"),
     **dict.fromkeys(
         (
             *_OF_THE_HOST.split(),
-            *("cuda.h", "cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h", "device_functions.h"),
+            *("cuda_runtime.h", "cuda_runtime_api.h", "device_launch_parameters.h", "device_functions.h"),
             *(
                 "math_functions.h",
                 "helper_cuda.h",

@@ -167,3 +167,8 @@ def test_what_kernels_reach_is_found_across_files() -> None:
     )
     assert texts["a.h"].split("\n")[:3:2] == ["struct A { int x; };", "__device__ int limit() { return 1; }"]
     assert texts["a.h"].split("\n")[1].strip() == ""
+
+
+def test_constants_that_are_declared_together_stay_where_one_of_them_is_used() -> None:
+    source = "constexpr int A = 1, B = 2;\nconstexpr int C = 3;\n__global__ void k(int *out) { out[0] = B; }\n"
+    assert device_texts({"f.cu": source})["f.cu"].split("\n")[:2] == ["constexpr int A = 1, B = 2;", " " * 20]

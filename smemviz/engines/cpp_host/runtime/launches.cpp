@@ -12,6 +12,7 @@ struct Shape {
   dim3 grid, block;
   uint64_t shared = 0;
   uint32_t cooperative = 0;
+  uint32_t cluster[3] = {0, 0, 0};  // blocks along each axis, 0 where the launch does not say
 };
 
 thread_local Shape shape;
@@ -40,10 +41,13 @@ std::string name_of(const void *kernel) {
   return name;
 }
 
-cudaError_t launch_through(const void *kernel, dim3 grid, dim3 block, void **arguments, size_t bytes, bool cooperative) {
+const uint32_t none_given[3] = {0, 0, 0};
+
+cudaError_t launch_through(const void *kernel, dim3 grid, dim3 block, void **arguments, size_t bytes, bool cooperative,
+                           const uint32_t *cluster = none_given) {
   if (!kernel) return said(cudaErrorInvalidDeviceFunction);
   static void *none[1] = {nullptr};
-  shape = {shape.file, shape.line, grid, block, bytes, cooperative};
+  shape = {shape.file, shape.line, grid, block, bytes, cooperative, {cluster[0], cluster[1], cluster[2]}};
   last_error() = cudaSuccess;
   given = arguments ? arguments : none;
   ((void (*)())kernel)();
@@ -65,8 +69,9 @@ void launch(const std::type_info &here, const void *const *arguments, const size
   }
   std::lock_guard<std::recursive_mutex> alone(turn());
   managed(false);
-  uint32_t numbers[10] = {shape.line, shape.grid.x, shape.grid.y, shape.grid.z, shape.block.x, shape.block.y, shape.block.z,
-                          most_shared()[name], shape.cooperative, (uint32_t)count};
+  uint32_t numbers[13] = {shape.line, shape.grid.x, shape.grid.y, shape.grid.z, shape.block.x, shape.block.y, shape.block.z,
+                          most_shared()[name], shape.cooperative, shape.cluster[0], shape.cluster[1], shape.cluster[2],
+                          (uint32_t)count};
   std::string passed;
   for (size_t number = 0; number < count; number++) {
     const uint64_t size = sizes[number];
@@ -90,9 +95,14 @@ cudaError_t cudaLaunchCooperativeKernel(const void *kernel, dim3 grid, dim3 bloc
 }
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *how, const void *kernel, void **arguments) {
   bool cooperative = false;
-  for (unsigned number = 0; number < how->numAttrs; number++)
-    cooperative |= how->attrs[number].id == cudaLaunchAttributeCooperative && how->attrs[number].val.cooperative;
-  return launch_through(kernel, how->gridDim, how->blockDim, arguments, how->dynamicSmemBytes, cooperative);
+  uint32_t cluster[3] = {0, 0, 0};
+  for (unsigned number = 0; number < how->numAttrs; number++) {
+    const cudaLaunchAttribute &one = how->attrs[number];
+    cooperative |= one.id == cudaLaunchAttributeCooperative && one.val.cooperative;
+    if (one.id == cudaLaunchAttributeClusterDimension)
+      cluster[0] = one.val.clusterDim.x, cluster[1] = one.val.clusterDim.y, cluster[2] = one.val.clusterDim.z;
+  }
+  return launch_through(kernel, how->gridDim, how->blockDim, arguments, how->dynamicSmemBytes, cooperative, cluster);
 }
 cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute, int value) {
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return said();

@@ -195,7 +195,8 @@ class _One:
         elif token.text in _CLASSES and self.parameters is None and not self.assigned:
             self.is_class = True
             self._name_class()
-        if token.kind == "name" and following in (",", ";", "=", "{") and not self.assigned:
+        is_first = not self.assigned or self.tokens[self.at - 1].text == ","  # int A = 1, B = 2;
+        if token.kind == "name" and following in (",", ";", "=", "{") and is_first:
             self.names.add(token.text)
         self.words.append(token.text)
 

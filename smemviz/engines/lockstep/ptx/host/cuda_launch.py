@@ -120,7 +120,7 @@ def execute(
     entry, kernel, stays = ready.entry, ready.kernel, len(memory.allocations)
     placed = _place_parameters(memory, parameters)
     symbols = {**symbols, **placed, **ready.symbols}
-    cooperative, cluster = entry.is_cooperative, kernel.function.cluster or (1, 1, 1)
+    cooperative, cluster = entry.is_cooperative, configuration.cluster or kernel.function.cluster or (1, 1, 1)
     if cooperative:
         check_together(place, configuration, "this_grid()")
     check_cluster(place, configuration.grid, cluster)
