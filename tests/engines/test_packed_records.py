@@ -55,10 +55,10 @@ _NUMBERS = {
     "viewed as numbers": "s.view(np.int32)[i] = a.view(np.int32)[2 * i]",
 }
 _OTHERS = {
-    "items": ("s[i].y[1] = a[i].y[0]", "a.y[i, 1] = i", "a[i].y[1] += 2", "a[i].y = s[i].y", "a[i].x = s[i].x"),
+    "items": ("s[i].y[1] = a[i].y[0]", "a.y[i, 1] = i", "a[i].y[1] += 2", "a[i].x = s[i].x"),
     "complex": ("a[i].y = a[i + 1].x", "a.y[i] = a.x[i + 1]"),
     "flags": ("a[i].x = i", "a[i].y = i > 2"),
-    "nested": ("s[i].y.p = a[i].y.q", "a.y.p[i] = a.y.q[i + 1]", "a.y[i].p = a['y'][i + 1].q", "a[i].y = s[i].y"),
+    "nested": ("s[i].y.p = a[i].y.q", "a.y.p[i] = a.y.q[i + 1]", "a.y[i].p = a['y'][i + 1].q"),
     "in aligned": ("s[i].y.p = a[i].y.u", "a.y.p[i] = a.y.u[i + 1]", "a.y[i].p = 2", "a[i].x = 1"),
     "of aligned": ("s[i].y.p = a[i].y.w", "a.y.p[i] = a.y.w[i + 1]", "a.y[i].p = 2", "a[i].x = 1"),
 }

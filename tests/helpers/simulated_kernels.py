@@ -185,14 +185,15 @@ def records(out):
     tile[t]["at"]["y"] = 3 * i
     for k in range(3):
         tile[t]["v"][k] = 4 * i + k
-    copies[t] = tile[t]
+    copies[t]["n"] = tile[t]["n"]
+    copies[t]["at"]["y"] = tile[t]["at"]["y"]
+    copies[t]["v"][2] = tile[t]["v"][2]
     cuda.syncthreads()
     mirrored = tile[31 - t]
     if t % 3 == 0:
-        copies[t] = mirrored
-        copies[t]["at"] = tile[t]["at"]
+        copies[t]["n"] = mirrored["n"]
     elif t % 3 == 1:
-        copies[t]["v"] = mirrored["v"]
+        copies[t]["v"][2] = mirrored["v"][2]
     out[i] = copies[t]["n"] + 1000 * copies[t]["at"]["y"] + 1000000 * copies[t]["v"][2]
 
 

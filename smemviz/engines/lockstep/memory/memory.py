@@ -7,7 +7,6 @@ same element, else an array with one number per thread.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -110,35 +109,9 @@ class LocalMemory(Memory):
 
     def read(self, element: Index, dtype: Dtype) -> Value:
         """Return each thread's copy; one row where all threads mean the same element."""
-        if dtype.fields is not None:
-            record = np.zeros(len(self.lanes), dtype)
-            for number, held, k in self._numbers(element, record):
-                held[:] = self.read(k, number)
-            return record
         if isinstance(element, np.ndarray):
             return super().read(element, dtype)
         return self.elements(dtype).reshape(-1, len(self.lanes))[element].copy()
-
-    def write(self, element: Index, dtype: Dtype, value: Value, mask: Mask) -> None:
-        """Store where the mask is on; a record number by number, as the numbers of all threads lie together."""
-        if dtype.fields is None:
-            super().write(element, dtype, value, mask)
-            return
-        for number, held, k in self._numbers(element, np.full(len(self.lanes), value, dtype)):
-            super().write(k, number, held, mask)
-
-    def _numbers(self, element: Index, records: NDArray[Any]) -> Iterator[tuple[Dtype, NDArray[Any], Index]]:
-        """Give of every number in an element its type, what it is in the records, and which element of its type it is.
-
-        One that is not aligned is left out: no kernel can reach it.
-        """
-        size = records.dtype.itemsize
-        octets = records.view((np.uint8, size))
-        for number, first in numbers_of(records.dtype):
-            unit = number.itemsize
-            if first % unit == 0 and size % unit == 0:
-                held = octets[:, first : first + unit].view(number)[:, 0]
-                yield number, held, element * (size // unit) + first // unit
 
     def place(self, element: Index, dtype: Dtype) -> Index:
         """Return the thread's own copy of the element."""

@@ -33,12 +33,7 @@ def _inside(dtype: Dtype, first: int, size: int) -> Dtype:
         "offsets": [first + part[1] for part in parts.values()],
         "itemsize": size,
     }
-    return np.dtype(layout, metadata={"record": dtype, "first": first})  # type: ignore[call-overload, no-any-return]
-
-
-def record_in(dtype: Dtype) -> tuple[Dtype, int]:
-    """Return the record in an element, and at which byte it begins: of one in larger records, not at the first."""
-    return (dtype.metadata["record"], dtype.metadata["first"]) if dtype.metadata else (dtype, 0)
+    return np.dtype(layout)  # type: ignore[call-overload, no-any-return]
 
 
 def field_view(view: View, name: str) -> View | None:

@@ -138,7 +138,10 @@ def bind(visit: Visit, target: ast.expr, value: Ref, source: ast.expr) -> None:
     """Let a target stand for the value of ``source``; note the site where it is an element."""
     is_field = isinstance(target, ast.Attribute) or (isinstance(target, ast.Subscript) and field_name(target.slice))
     if isinstance(value, ArrayRef) and (is_field or (isinstance(target, ast.Subscript) and value.is_record)):
-        _copied(visit, value, source)
+        what = english(
+            "{code}: an array or a record is copied whole; copy its parts one by one", code=ast.unparse(source)
+        )
+        raise visit.unsupported(source, what)
     match target:
         case ast.Name():
             visit.assign(target, target.id, value)
@@ -155,10 +158,3 @@ def bind(visit: Visit, target: ast.expr, value: Ref, source: ast.expr) -> None:
             part(visit, target, visit.value(target.value), target.attr, "store")
         case _:
             raise visit.unsupported(target, english("assignment to {code} is not followed", code=ast.unparse(target)))
-
-
-def _copied(visit: Visit, copied: ArrayRef, source: ast.expr) -> None:
-    """Note the load of a record, or of a field, that is copied whole; such are counted in lockstep only."""
-    if source not in visit.tree.loads:
-        visit.site(source, copied, "load")
-    visit.tree.in_lockstep.append(source)
