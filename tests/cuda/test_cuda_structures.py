@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import smemviz
 from smemviz.engines.launch_shape import configuration
 from smemviz.engines.lockstep.ptx.host.arguments import arrays_among
 from smemviz.engines.lockstep.ptx.host.cuda_in_lockstep import _arguments
@@ -167,3 +168,18 @@ def test_the_product_of_sub_matrices_is_right_whatever_its_row_strides() -> None
     for _, (found, left, right) in launched(program):
         expected = left.reshape(64, 70)[:, :64] @ right.reshape(64, 72)[:, :64]
         np.testing.assert_allclose(found.reshape(64, 65)[:, :64], expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("alignment", "start"), [(4, 1040), (16, 1040), (128, 1152), (1024, 2048)])
+def test_dynamic_memory_begins_aligned_as_it_is_declared(alignment: int, start: int) -> None:
+    """Behind 16 bytes of static memory, which begins at byte 1024; seen on an H200 for 16, 128 and 1024."""
+    text = f"""__global__ void k(unsigned *out) {{
+    extern __shared__ __align__({alignment}) unsigned char more[];
+    __shared__ unsigned long long first[2];
+    first[threadIdx.x] = 1, more[threadIdx.x] = 1;
+    out[0] = __cvta_generic_to_shared(first), out[1] = __cvta_generic_to_shared(more);
+}}
+"""
+    out = np.zeros(2, np.uint32)
+    smemviz.cuda_cpp(text)["k"][1, 1, 64](out)
+    assert out.tolist() == [1024, start]

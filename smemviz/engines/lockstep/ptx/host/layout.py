@@ -26,7 +26,7 @@ _ENUMERATOR = re.compile(r"n?\d+E")
 
 
 def place_shared(kernel: Kernel, entry: Entry, dynamic: int) -> tuple[SharedLayout, dict[str, int]]:
-    """Place static variables in their order, each aligned, and dynamic memory after them.
+    """Place static variables in their order, each aligned, and dynamic memory after them, as an H200 has them.
 
     Returns the layout, and the address of each variable.
     """
@@ -38,7 +38,8 @@ def place_shared(kernel: Kernel, entry: Entry, dynamic: int) -> tuple[SharedLayo
             symbols[variable.name] = end
             end += variable.size
     static = end - WINDOW_START
-    base = -(-end // _DYNAMIC_ALIGNMENT) * _DYNAMIC_ALIGNMENT if dynamic else end
+    unit = max([_DYNAMIC_ALIGNMENT, *(variable.alignment for variable in kernel.shared if variable.dynamic)])
+    base = -(-end // unit) * unit if dynamic else end
     symbols |= {variable.name: base for variable in kernel.shared if variable.dynamic}
     arrays = tuple(_piece(piece, base, entry.line) for piece in entry.compiled.pieces) or tuple(
         _array(variable, symbols[variable.name], variable.size or dynamic, entry) for variable in kernel.shared
