@@ -17,6 +17,7 @@ from smemviz.model.counting.jit import called_by_address, compiled, pointer
 
 _SHARED_WINDOW, _LOCAL_WINDOW, _WINDOW_END = 1 << 40, 2 << 40, 3 << 40
 _LANES = 32
+_NO_ADDRESS = 1 << 62
 _CALLED = "int64(int64, int64, int64)"
 
 
@@ -140,14 +141,14 @@ def _change(operation: Any, place: int, first: int, second: int) -> None:
 @compiled
 def _range(addresses: Any, mask: int, window: int, touched: Any) -> Any:
     """Return the lowest and the highest address of some lanes and the bits that any has; note them as a request."""
-    low, high, bits = np.int64(1) << 62, np.int64(-1), np.int64(0)
+    low, high, bits = np.int64(_NO_ADDRESS), np.int64(-1), np.int64(0)
     for lane in range(_LANES):
-        address = addresses[lane] - window
-        on = mask >> lane & 1
-        low = min(low, address if on else low)
-        high = max(high, address if on else high)
-        bits |= address if on else 0
-        touched[lane] = address if on else -1
+        on = -(mask >> lane & 1)  # without a branch, so that it becomes vector code
+        address = (addresses[lane] - window) & on
+        low = min(low, address | (~on & _NO_ADDRESS))
+        high = max(high, address | ~on)
+        bits |= address
+        touched[lane] = address | ~on
     return low, high, bits
 
 
