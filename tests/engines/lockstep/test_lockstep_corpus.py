@@ -76,6 +76,7 @@ SAYS = (
     *(
         "is not executed in lockstep; ",
         "is not followed;",
+        "is copied whole;",
         "is not known how many items",
         "cannot be told",
     ),
