@@ -193,13 +193,24 @@
     staged.textContent = staged.hidden ? "" : gettext("{layout}: wavefronts down from {before} to {n}", { layout: now.title, before: written(layouts[0].wavefronts), n });
   }
 
+  // A button that copies what to change in the file, as frame.js does; "" where that cannot be written.
+  function copying({ fix }) {
+    if (!fix) return "";
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "text-button" });
+    button.textContent = gettext("Copy the fix");
+    button.dataset.code = fix;
+    return button;
+  }
+
   function say(was, now) {
     count(was, now, 1);
-    at(ids.LAYOUT_SAYS).textContent = now.says && gettext("{change}: {n} in excess, {before} as written", {
+    document.body.dataset.layout = now.name; // what is counted as written says so
+    const change = now.says && gettext("{change}: {n} in excess, {before} as written", {
       change: now.says,
       n: written(now.excess),
       before: written(layouts[0].excess),
     });
+    at(ids.LAYOUT_SAYS).replaceChildren(change, ...[copying(now)].filter(Boolean));
     for (const one of at(ids.LAYOUTS).querySelectorAll("input")) one.checked = one.value === now.name;
   }
 
@@ -234,7 +245,7 @@
       at(ids.LAYOUTS).replaceChildren(...layouts.map(offered));
       offerGif();
       if (layouts.length) say(layouts[0], named(chosen));
-      else [at(ids.HEADLINE).hidden, at(ids.STAGED_HEADLINE).hidden, at(ids.LAYOUT_SAYS).textContent] = [false, true, ""];
+      else [document.body.dataset.layout, at(ids.HEADLINE).hidden, at(ids.STAGED_HEADLINE).hidden, at(ids.LAYOUT_SAYS).textContent] = ["written", false, true, ""];
       if (was !== "written" || chosen !== "written") window.smemviz.drawAgain();
       return window.smemviz.unchanged();
     },

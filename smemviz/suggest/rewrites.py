@@ -137,6 +137,21 @@ def rewritten(program: Program, rewrites: tuple[Rewrite, ...]) -> Program:
     return replace(new, **settings).with_constants(overrides)
 
 
+def difference(program: Program, changes: Iterable[tuple[ArrayInfo, LayoutChange]]) -> str:
+    """Return the difference that lays shared arrays of a kernel file out anew, "" where that cannot be written."""
+    writer = writer_of(program.language)
+    if writer is None:
+        return ""
+    try:
+        rewriters = [
+            (writer.rewriter(program, writer.as_declared(program, array)), layout) for array, layout in changes
+        ]
+        new = rewritten(program, tuple(one.rewrite(layout) for one, layout in rewriters))
+    except (NotRewrittenError, InputError):
+        return ""
+    return unified_diff(program.source, new.source, program.file)
+
+
 class Edit(NamedTuple):
     """New text in the place of a piece of a source: lines are 1-based, columns bytes from 0, as in ``ast``."""
 

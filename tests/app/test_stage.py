@@ -10,6 +10,8 @@ from helpers.waiting import settle
 from playwright.sync_api import Page, expect
 
 from smemviz.app.factory import create_app
+from smemviz.app.library import Library
+from smemviz.app.pages.kernel.layouts_view import view_layouts
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.playback import worst_request
 from smemviz.paths import gallery
@@ -31,9 +33,9 @@ def test_another_layout_takes_one_wavefront_and_asks_the_server_for_nothing(page
     choice.get_by_role("radio", name="As written").focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator("h1 :not([hidden])")).to_have_text("Padded: wavefronts down from 1,056 to 64")
-    expect(page.locator("#layout-says")).to_have_text(
-        "Pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more): 0 in excess, 992 as written"
-    )
+    says = page.locator("#layout-says")
+    expect(says).to_contain_text("Pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more): 0 in excess")
+    expect(page.locator(".source-heads .as-written")).to_have_text("as written:")
     expect(page.locator("#position-text")).to_have_text("33 of 96: load by warp 0, step 1: 32 lanes, 1 wavefront")
     expect(page.locator("#tile-key li").last).to_have_text("never touched")
     expect(page.locator(".motion")).to_be_hidden()
@@ -45,9 +47,39 @@ def test_another_layout_takes_one_wavefront_and_asks_the_server_for_nothing(page
     assert "layout=padded" in page.url
     page.reload()
     expect(page.locator("#position-text")).to_have_text("34 of 96: load by warp 1, step 1: 32 lanes, 1 wavefront")
+    expect(page.locator(".as-written").first).to_be_visible()
     page.get_by_role("radio", name="As written").check(force=True)
+    for one in page.locator(".as-written").all():
+        expect(one).to_be_hidden()
     headline(page, "992 excess wavefronts, all in line 53, 32-way")
     expect(page.locator("#position-text")).to_contain_text("32 wavefronts where 1 would do")
+
+
+@in_browser
+def test_the_fix_of_the_layout_that_is_shown_is_copied(page: Page) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(TRANSPOSE)
+    settle(page)
+    expect(page.locator("#layout-says button")).to_have_count(0)
+    page.get_by_role("radio", name="Swizzled").check(force=True)
+    page.locator("#layout-says").get_by_role("button", name="Copy the fix").click()
+    expect(page.locator("#layout-says button")).to_have_text("Copied")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert "+    out[idx] = tile[tx, ty ^ tx]" in copied.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("file", "kernel", "line"),
+    [
+        ("square", "set_row_read_col", "+    tile = cuda.shared.array((BDIMY, PITCH), int32)"),
+        ("square.cu", "set_row_read_col", "+    __shared__ int tile[BDIMY][PITCH];"),
+    ],
+)
+def test_a_layout_comes_with_its_fix_in_the_language_of_the_file(file: str, kernel: str, line: str) -> None:
+    filling = view_layouts(Library(gallery()), {"file": file, "kernel": kernel}, {})
+    fixes = {layout["name"]: layout["fix"] for layout in filling["layouts.data"]}
+    assert fixes["written"] == ""
+    assert line in fixes["padded"].splitlines()
 
 
 @in_browser

@@ -138,7 +138,9 @@ def _below() -> Component:
     """Lay out what else there is to say of the launch, in tabs, and below it where the numbers come from."""
     warps = panel(FIGURES["warps"].title, ids.WARPS, note=_(_WARPS_NOTE))
     of_launch = [
-        html.Div(_facts(), className="left"),
+        html.Div(
+            [html.P(_("Counted as the kernel is written."), className="note as-written"), _facts()], className="left"
+        ),
         html.Div([warps, *folded_panels(), global_memory()], className="right"),
     ]
     tabs = (

@@ -16,6 +16,8 @@ from smemviz.app.pages.kernel.look_view import looked_at
 from smemviz.errors import InputError
 from smemviz.reports.animation import stage_animation
 from smemviz.reports.html.playback import played_layouts
+from smemviz.suggest.rewrites import difference
+from smemviz.views.stage import staged_layouts
 from smemviz.wording.first_look import first_mistake
 
 LAYOUTS_PROPERTIES = ("layouts.data",)
@@ -24,7 +26,10 @@ _DRAWING = Lock()  # it takes seconds of a core: one at a time
 
 
 def view_layouts(library: Library, run_query: Query, look_query: Query) -> Filling:
-    """Return a block in each layout; none where a mistake comes first, or where the picture is of other banks."""
+    """Return a block in each layout, with its fix where that can be written.
+
+    There is none where a mistake comes first, or where the picture is of other banks.
+    """
     view = looked_at(library, run_query, look_query)
     if view is None:
         return {}
@@ -32,7 +37,13 @@ def view_layouts(library: Library, run_query: Query, look_query: Query) -> Filli
     other = look.view != "declared" or (look.banks or view.hardware.banks) != view.hardware.banks
     if other or first_mistake(recording, launch):
         return {"layouts.data": []}
-    return {"layouts.data": played_layouts(view.now, explaining_of(recording, launch, view.hardware))}
+    explaining = explaining_of(recording, launch, view.hardware)
+    played = played_layouts(view.now, explaining)
+    if not launch.file:  # a kernel of another file is not written anew
+        for facts, layout in zip(played, staged_layouts(explaining), strict=True):
+            changes = [(launch.arrays[i], change) for i, change in layout.changes.items()]
+            facts["fix"] = difference(view.shown_run.program, changes) if changes else ""
+    return {"layouts.data": played}
 
 
 def can_draw() -> bool:

@@ -170,7 +170,8 @@ def _heads() -> Component:
     """Name the columns."""
     names = {"degree": _("degree"), "excess": _("excess"), "share": _("share")}
     heads = [html.Span(name, className=kind) for kind, name in names.items()]
-    return html.Li(html.Span(heads, className="costs"), className="source-line source-heads")
+    written = html.Span(_("as written:"), className="as-written")
+    return html.Li(html.Span([written, *heads], className="costs"), className="source-line source-heads")
 
 
 def _found(mistakes: Iterable[str]) -> list[Component]:
