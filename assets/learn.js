@@ -5,7 +5,7 @@
 
   const { names, ids, entitle, query, unchanged, visit, go, triggered, handOver } = window.smemviz;
   const NOTHING = "?"; // stands for what was checked without an answer, or with letters that a box for numbers drops
-  const [MARGIN, GAP, BELOW, TITLE] = [64, 24, 52, 32]; // pixels, beside what is presented, between two pictures, below
+  const [GAP, BELOW, TITLE] = [24, 52, 32]; // pixels, between two pictures, below
   const HIGHER = 1.6; // times as high as they are drawn pictures may be on a screen that is not as wide
   const ABOVE = 0.4; // of the room that they leave is above them
   const PAPER = 680; // pixels, the type on a page is wide
@@ -74,7 +74,8 @@
     const beside = place.classList.contains("beside");
     const down = window.innerHeight - place.getBoundingClientRect().top - BELOW;
     const all = beside ? Math.max(...heights) : add(heights);
-    const factor = Math.min((window.innerWidth - MARGIN) / (beside ? add(widths) : Math.max(...widths)), down / all);
+    const across = place.parentElement.clientWidth; // beside the text, where that is explained
+    const factor = Math.min(across / (beside ? add(widths) : Math.max(...widths)), down / all);
     document.documentElement.style.setProperty("--learn-scale", factor.toFixed(3));
     const high = graphs.filter(isStretched).map(drawnHeight);
     const part = beside ? Math.max(...high, 0) : high.reduce((sum, n) => sum + n, 0);

@@ -106,6 +106,29 @@ def test_two_orders_of_the_indices_are_compared_by_whether_they_are_coalesced(
     assert [record["global_accesses"] for record in csv.DictReader(to_csv(rows).splitlines())] == said
 
 
+def test_what_is_the_same_in_all_launches_is_grey(served: Library) -> None:
+    query = {"file": "square"}
+    picks, _ = picked(served, query)
+    rows = compared(entries(served, Stopwatch(), query, picks))
+    for shown, alike in (
+        (compare_table(rows, [{}] * 6), {"Sectors", "Sectors per request", "Efficiency", "Global accesses"}),
+        (compare_table(rows[:1], [{}]), set()),
+    ):
+        heads, *body = [row.children for row in parts(shown) if type(row).__name__ == "Tr"]
+        assert {text(head) for head in heads if getattr(head, "className", "") == "alike"} == alike
+        for cells in body:
+            assert sum(getattr(cell, "className", "") == "alike" for cell in cells) == len(alike)
+
+
+@pytest.mark.browser
+def test_launches_are_searched_for(page: Page) -> None:
+    page.goto("/compare?file=square")
+    search = page.get_by_placeholder("Search by file or kernel")
+    search.fill("tiled_sw")
+    page.get_by_role("option", name="matmul: tiled_swapped").first.click()
+    expect(page.locator("#compare-table")).to_contain_text("matmul: tiled_swapped")
+
+
 SQUARE = (kernels_dir() / "square.py").read_text(encoding="utf-8")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
@@ -55,7 +56,8 @@ def projected(figure: go.Figure, width: int, height: int) -> go.Figure:
     drawn = go.Figure(figure)
     if _is_code(figure):
         return _code_projected(drawn, width, height)
-    margin = _margins(figure, width)
+    _wrap_names(drawn.layout.xaxis, width)
+    margin = _margins(drawn, width)
     natural = figure.layout.height - figure.layout.margin.t - figure.layout.margin.b
     across = width - margin["l"] - margin["r"]
     down = min(height - margin["t"] - margin["b"], round(natural * _MOST_STRETCHED))
@@ -111,6 +113,16 @@ def _margins(figure: go.Figure, width: int) -> dict[str, Any]:
     lines = max((text.count("<br>") for text in figure.layout.xaxis.ticktext or ()), default=0)
     below = _BOTTOM + round(lines * TYPE * _LINE) + _BAR * _has_bar(figure)
     return {"l": left, "r": _RIGHT, "t": top, "b": below, "autoexpand": False}
+
+
+def _wrap_names(axis: Any, width: int) -> None:
+    """Break the names below an axis so that each fits its place, where its longest word does."""
+    if not axis.ticktext or not axis.range:
+        return
+    apart = (width - _LEFT - _RIGHT) / abs(axis.range[1] - axis.range[0])
+    room = max(1, int((apart - TYPE / 2) / (_LETTER * TYPE)))
+    axis.ticktext = ["<br>".join(textwrap.wrap(name.replace("<br>", " "), room, break_long_words=False)) for name in
+                     axis.ticktext]  # fmt: skip
 
 
 def _project_axis(axis: Any, pixels: float, room: Callable[[str], float]) -> None:

@@ -40,7 +40,7 @@ class _Board:
 
 
 def scene(launch: Launch, all_steps: Sequence[Step], index: int, *, theme: ThemeName = "light") -> go.Figure:
-    """Draw a step: a left of c, b above it, the tiles between them; an arrow marks what moves, a dot what is read.
+    """Draw a step: a left of c, b above it, the tiles beside b; an arrow marks what moves, a dot what is read.
 
     The numbers in a and b say how often an element has been loaded by now.
     """
@@ -85,8 +85,8 @@ def _boards(launch: Launch, all_steps: Sequence[Step], index: int) -> list[_Boar
         "a": (column - _GAP - a.shape[1], row),
         "b": (column, 0.0),
         "c": (column, row),
-        a_tile.name: (column - _GAP - a_tile.shape[1] - _GAP / 2 - b_tile.shape[1], (b.shape[0] - a_tile.shape[0]) / 2),
-        b_tile.name: (column - _GAP - b_tile.shape[1], (b.shape[0] - b_tile.shape[0]) / 2),
+        a_tile.name: (column - _GAP - a_tile.shape[1] - _GAP / 2 - b_tile.shape[1], 0.0),
+        b_tile.name: (column - _GAP - b_tile.shape[1], 0.0),
     }
     return [
         _board(arrays[name], places[name], now, every if name == "c" else before, every)

@@ -67,8 +67,10 @@ def compare_table(rows: Sequence[Row], links: Sequence[Query]) -> Component:
     heads = [_("Launch"), *(_(_WAVEFRONTS[kind]) for kind in kinds), _("Excess"), _("Degree"), _("Shared bytes")]
     heads += [_("Sectors"), _("Sectors per request"), _("Efficiency"), _("Global accesses")]
     heads += [_("Time"), _("Net"), _("Against best"), _("Does it matter?")]
-    body = (_row(row, link, kinds) for row, link in zip(rows, links, strict=True))
-    return table("compare", _("Launches side by side"), heads, body)
+    body = [_row(row, link, kinds) for row, link in zip(rows, links, strict=True)]
+    differing = [len({str(cell) for cell in column}) > 1 for column in zip(*body, strict=True)]
+    looks = ["" if differs or len(body) < 2 else "alike" for differs in differing]
+    return table("compare", _("Launches side by side"), heads, body, looks)
 
 
 def _row(row: Row, link: Query, kinds: Sequence[str]) -> list[object]:

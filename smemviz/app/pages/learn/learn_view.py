@@ -14,11 +14,11 @@ from smemviz.app.components.connect import each, fill, of_script
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.components.rich import rich
 from smemviz.app.page import Address, Page, Services
-from smemviz.app.pages.learn.learn_page import PANELS, SCENE, learn_page
+from smemviz.app.pages.learn.learn_page import PANELS, SCENE, WHY, learn_page
 from smemviz.app.pages.learn.teach_page import TEACH
 from smemviz.app.state import LookState
 from smemviz.errors import InputError
-from smemviz.figures.drawing.projected import legible, slide
+from smemviz.figures.drawing.projected import HEIGHT, TITLE, legible, projected, slide
 from smemviz.figures.drawing.style import THEMES, empty
 from smemviz.i18n import N_, _
 from smemviz.lessons.course import lesson_of
@@ -36,6 +36,7 @@ LEARN_PROPERTIES = (
     *(f"learn-{at}-{name}" for at in (*PANELS, SCENE) for name in _OF_PANEL),
 )
 
+_BESIDE_TEXT = 700  # pixels of the picture beside what a slide explains, as in assets/learn.css
 _KNOBS = {"type": "learn-knob", "name": ALL}
 _STATUS = {"type": "learn-status", "slug": ALL}
 
@@ -67,7 +68,10 @@ def view_lesson(lesson: Lesson, query: Query, theme: str) -> Filling:
     }
     colours = LookState.read({"theme": theme}).theme
     panels = stage.panels(colours) if is_solved else (stage.before(colours),)
-    if "present" in query:
+    if query.get("present") == WHY:
+        panels = (replace(panels[0], figure=projected(panels[0].figure, _BESIDE_TEXT, HEIGHT - TITLE)),)
+        filling[f"{ids.LEARN_PANELS}.className"] = "learn-panels"
+    elif "present" in query:
         figures, beside = slide([panel.figure for panel in panels])
         panels = tuple(replace(panel, figure=figure) for panel, figure in zip(panels, figures, strict=True))
         filling[f"{ids.LEARN_PANELS}.className"] = "learn-panels beside" if beside else "learn-panels"
