@@ -118,7 +118,7 @@ def test_the_source_has_the_kernel_s_lines_and_a_button_at_each_site(served: Lib
     recorded = recording(served)
     launch = recorded["set_row_read_col"]
     heads, *lines = source_view(recorded, launch, launch.summary())
-    assert [text(head) for head in heads.children.children] == ["degree", "excess", "share"]
+    assert [text(head) for head in heads.children.children] == ["as written:", "degree", "excess", "share"]
     numbers = [int(line.children[0].children) for line in lines]
     assert numbers == list(range(43, 54))
     last = lines[-1]

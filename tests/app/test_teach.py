@@ -206,8 +206,9 @@ def test_a_screen_that_is_higher_than_a_slide_is_filled(page: Page, size: tuple[
     for step in ("/learn/columns?present=1", "/learn/columns?ANSWER=show&present=1"):
         page.goto(step)
         settle(page)
-        page.wait_for_timeout(300)
         drawn = page.locator(".learn-panel:not([hidden]) .js-plotly-plot:visible")
+        expect(drawn.locator(".main-svg").first).to_be_visible()
+        page.wait_for_timeout(300)
         ends = drawn.evaluate_all("all => all.map((one) => one.getBoundingClientRect().bottom)")
         assert size[1] - 100 < max(ends) <= size[1], step
         if size[0] >= 1280:
