@@ -141,7 +141,7 @@ def test_the_lab_before_it_is_filled() -> None:
 OPTIONS = [
     *("atomic_add", "atomic_max", "reduce_add", "reduce_inc", "load", "store", "matrices"),
     *("ldmatrix_x1", "ldmatrix_x2", "ldmatrix_x4_trans", "ldmatrix_x1_trans", "ldmatrix_x2_trans"),
-    *("stmatrix_x1", "stmatrix_x2", "stmatrix_x4"),
+    *("stmatrix_x1", "stmatrix_x2", "stmatrix_x4", "wgmma"),
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float64", "bool"),
 ]
 

@@ -41,7 +41,10 @@ def test_the_list_of_figures_loads_no_library_for_drawing() -> None:
             "a.gif: a .gif is of the figure stage, which moves; name it with --figure",
         ),
         (("--figure", "stage", "--view", "page", "-o", "a.gif"), "--view does not apply to the figure stage"),
-        (("--figure", "stage", "-o", "a.html"), "no figure stage: No other layout was found that saves wavefronts."),
+        (
+            ("--figure", "stage", "--kernel", "static_reverse", "-o", "a.html"),
+            "no figure stage: No other layout was found that saves wavefronts.",
+        ),
         (("--figure", "stage", "--width", "9", "-o", "a.gif"), "--width does not apply to .gif"),
         (("--rows", "sites", "-o", "a.html"), "--rows does not apply to .html"),
         (("--block", "0", "-o", "a.csv"), "--block does not apply to .csv"),
