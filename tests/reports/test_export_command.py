@@ -42,7 +42,7 @@ def test_the_list_of_figures_loads_no_library_for_drawing() -> None:
         ),
         (("--figure", "stage", "--view", "page", "-o", "a.gif"), "--view does not apply to the figure stage"),
         (
-            ("--figure", "stage", "--kernel", "static_reverse", "-o", "a.html"),
+            ("--figure", "stage", "--kernel", "set_row_read_row", "-o", "a.html"),
             "no figure stage: No other layout was found that saves wavefronts.",
         ),
         (("--figure", "stage", "--width", "9", "-o", "a.gif"), "--width does not apply to .gif"),
