@@ -92,7 +92,7 @@ def test_what_it_leaves_out_is_told_with_the_command_that_brings_it(tmp_path: Pa
         "        print(f'smemviz: {error}', file=sys.stderr)\n",
         tmp_path,
     )
-    needs = ["Dash", "Flask", "Plotly", "Plotly", "Plotly", "Plotly", "Plotly", "Dash"]
+    needs = ["Dash", "Flask", "Plotly", "Plotly", "Plotly", "Babel", "Plotly", "Dash"]
     bring = "which smemviz-core leaves out: pip uninstall -y smemviz-core && pip install smemviz"
     assert done.stderr.splitlines() == [f"smemviz: that needs {name}, {bring}" for name in needs]
 

@@ -26,7 +26,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -119,6 +118,8 @@ def _answer(
     progress: Callback | None = None,
 ) -> Answered:
     """Answer for one choice of constants."""
+    from dataclasses import replace
+
     from smemviz.engines.backend import chosen
     from smemviz.engines.options import DEFAULT_TARGET
     from smemviz.model.hardware.hardware import Hardware
