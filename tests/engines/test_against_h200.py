@@ -4,6 +4,8 @@ The figures are the hardware's own counters, read with Nsight Compute on the H20
 shared store and load, and sectors of the global store.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers.gallery import H100, SLOW, h200
@@ -78,8 +80,11 @@ def test_requests_are_the_same_in_address_mask_and_order(pair):
 def test_shared_arrays_are_the_same(pair):
     _, recorded, run = pair
 
+    def without_place(launch):  # which array comes first is up to the assembler, and has changed with its versions
+        return [replace(array, address=0) for array in launch.shared_arrays]
+
     for one, other in zip(recorded.launches, run.launches, strict=True):
-        assert one.shared_arrays == other.shared_arrays
+        assert without_place(one) == without_place(other)
 
 
 @pytest.mark.parametrize("source", ["recording", "lockstep"])

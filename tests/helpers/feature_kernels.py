@@ -105,8 +105,7 @@ def loops(data, table, out):
         total += k * x + y
     for x in (1, 2, 3):
         total += x
-    v = cuda.int32x2(3, 4)
-    out[i] = total + v.x * v.y
+    out[i] = total
     if i == 0:
         out[44:46] = 7
 
