@@ -223,7 +223,8 @@ def serve_rows(
                 continue
             known_first[slot] = start
             known_at[slot] = r
-            known[slot] = row
+            for lane in range(32):  # as one assignment it takes three seconds longer to compile
+                known[slot, lane] = row[lane]
             memory -= 1
         lanes = rule.phase_lanes
         if rule.merges and (_lanes_pair_up(row, 1) or _lanes_pair_up(row, 2)):

@@ -256,7 +256,7 @@ class CompiledLaunch:
                 self._written,
                 self._global_cells,
                 self._global_marks,
-                True,
+                1,
             )
         )
 

@@ -183,7 +183,7 @@ def run_blocks(
             written,
             global_cells,
             global_marks,
-            False,
+            np.int64(0),  # a constant by itself would be a type of its own
         ):
             return s.SUSPECT
         if not alive:

@@ -94,7 +94,7 @@ def settle(
     written: Any,
     global_cells: Any,
     global_marks: Any,
-    all_rows: bool,
+    all_rows: int,
 ) -> bool:
     """Look at the requests since the last barrier; returns whether all is well.
 
@@ -105,7 +105,7 @@ def settle(
     for row in range(state[s.SETTLED], state[s.ROWS]):
         number, epoch = meta[row, s.OPERATION], meta[row, s.EPOCH]
         of_block = number >= 0
-        if of_block and not all_rows and not state[s.STORES] and not state[s.UNWRITTEN]:
+        if of_block and all_rows == 0 and not state[s.STORES] and not state[s.UNWRITTEN]:
             continue
         if epoch >= 1 << _EPOCH_BITS:
             return False
