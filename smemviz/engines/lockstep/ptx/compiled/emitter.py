@@ -28,6 +28,7 @@ from smemviz.engines.lockstep.ptx.code.module import (
 )
 from smemviz.engines.lockstep.ptx.compiled import state as s
 from smemviz.engines.lockstep.ptx.compiled.kept import ended, kept_registers
+from smemviz.engines.lockstep.ptx.compiled.lanes_ir import LanesIr
 from smemviz.engines.lockstep.ptx.compiled.state_ir import (
     BIT,
     FLOATS,
@@ -36,7 +37,6 @@ from smemviz.engines.lockstep.ptx.compiled.state_ir import (
     POINTER,
     WORD,
     NotCompiledError,
-    StateIr,
     constant,
     vector,
 )
@@ -53,7 +53,7 @@ Emit = Callable[["Emitter", Instruction], None]
 Operation = list[int]
 
 
-class Emitter(StateIr):
+class Emitter(LanesIr):
     """Emits one kernel; ``registers_bytes`` is what the registers of a warp take, ``named`` what the state tells.
 
     ``named`` are ("special", name), ("symbol", name) and ("parameter", name) in their order from ``state.TABLE`` on,
@@ -70,46 +70,46 @@ class Emitter(StateIr):
         self._access_at, self.permute_at, self.match_at = access_at, permute_at, match_at
         self._offsets, self.registers_bytes = kept_registers(kernel)
         self.module = ir.Module()
-        self._function = ir.Function(self.module, ir.FunctionType(LONG, [LONG] * 4), "run_warp")
+        self.function = ir.Function(self.module, ir.FunctionType(LONG, [LONG] * 4), "run_warp")
         self._emit()
 
     # -- the function
 
     def _emit(self) -> None:
-        state, at, registers, of_warp = self._function.args
+        state, at, registers, of_warp = self.function.args
         blocks = self.kernel.blocks
         ending = returning(blocks)
         end = len(blocks)
-        self.b = ir.IRBuilder(self._function.append_basic_block("entry"))
+        self.b = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.state = self.b.inttoptr(state, POINTER)
-        self._at = self.b.inttoptr(at, POINTER)
+        self.at = self.b.inttoptr(at, POINTER)
         self._registers = self.b.inttoptr(registers, POINTER)
-        self._of_warp = self.b.inttoptr(of_warp, POINTER)
+        self.its_warp = self.b.inttoptr(of_warp, POINTER)
         self.state_number = state
         self.scratch = self.b.inttoptr(self.number_in_state(s.SCRATCH), POINTER)
         self.warp = self.number_in_state(s.WARP)
-        self._choose = self._function.append_basic_block("choose")
-        self._next = self._function.append_basic_block("next")
-        go = self._function.append_basic_block("go")
-        leave = self._function.append_basic_block("leave")
-        self._ask = self._function.append_basic_block("ask")
-        self._suspect = self._function.append_basic_block("suspect")
-        self.b.branch(self._choose)
-        self.b.position_at_end(self._choose)
-        lowest = self._choose_lanes(end)
+        self.choosing = self.function.append_basic_block("choose")
+        self._next = self.function.append_basic_block("next")
+        go = self.function.append_basic_block("go")
+        leave = self.function.append_basic_block("leave")
+        self._ask = self.function.append_basic_block("ask")
+        self._suspect = self.function.append_basic_block("suspect")
+        self.b.branch(self.choosing)
+        self.b.position_at_end(self.choosing)
+        lowest = self.choose_lanes(end)
         chosen = self.b.block
-        nobody = self._function.append_basic_block("nobody")
+        nobody = self.function.append_basic_block("nobody")
         self.b.cbranch(self.b.icmp_unsigned("<", lowest, LONG(end)), go, nobody)
         self.b.position_at_end(nobody)
         self.b.ret(LONG(s.GO_ON))
         # Everybody goes to one block, which runs at once unless others of the warp are there or before it.
         self.b.position_at_end(self._next)
         self._target = self.b.phi(LONG)
-        self.b.cbranch(self.b.icmp_signed("<", self._target, self._limit), go, leave)
+        self.b.cbranch(self.b.icmp_signed("<", self._target, self.limit), go, leave)
         self.b.position_at_end(leave)
-        self._send(self._target)
-        self._note_end(self.b.icmp_unsigned("==", self._target, LONG(end)))
-        self.b.branch(self._choose)
+        self.send(self._target)
+        self.note_end(self.b.icmp_unsigned("==", self._target, LONG(end)))
+        self.b.branch(self.choosing)
         self.b.position_at_end(go)
         where = self.b.phi(LONG)
         where.add_incoming(lowest, chosen)
@@ -118,54 +118,20 @@ class Emitter(StateIr):
         self.set_in_state(s.FUEL, fuel)
         self.set_in_state(s.LAST, where)
         has_room = self.b.icmp_signed("<", self.number_in_state(s.ROWS), self.number_in_state(s.ROWS_LIMIT))
-        run = self._function.append_basic_block("run")
+        run = self.function.append_basic_block("run")
         self.b.cbranch(self.b.and_(has_room, self.b.icmp_signed(">=", fuel, LONG(0))), run, self._ask)
         self.b.position_at_end(self._ask)
-        self._send(where)
+        self.send(where)
         self.b.ret(LONG(s.ASK))
         self.b.position_at_end(self._suspect)
         self.b.ret(LONG(s.SUSPECT))
         self.b.position_at_end(run)
         choose = self.b.switch(where, self._suspect)
         for index, block in enumerate(blocks):
-            begin = self._function.append_basic_block(f"block{index}")
+            begin = self.function.append_basic_block(f"block{index}")
             choose.add_case(LONG(index), begin)
             self.b.position_at_end(begin)
             self._block(ended(block, ending, end), end)
-
-    def _choose_lanes(self, end: int) -> Any:
-        """Let the lanes at the lowest block run, and return its number; nobody runs where it is the end."""
-        places = self.b.load(self._at, typ=vector(WORD), align=4)
-        nowhere = constant(WORD, end)
-        alive = self.b.icmp_unsigned("<", places, nowhere)
-        self._alive = self.b.bitcast(alive, WORD)
-        self._set_of_warp(s.ALIVE, self._alive)
-        waiting = self.b.or_(self._get_of_warp(s.WAITING), self._get_of_warp(s.WAITING_FOR_WARP))
-        places = self.b.select(self.b.bitcast(waiting, vector(BIT)), nowhere, places)
-        lowest = self.reduced("umin", places)
-        self.on = self.b.icmp_unsigned("==", places, self.splat(lowest))
-        self.mask = self.b.bitcast(self.on, WORD)
-        self._limit = self.b.zext(self.reduced("umin", self.b.select(self.on, nowhere, places)), LONG)
-        return self.b.zext(lowest, LONG)
-
-    def _get_of_warp(self, column: int) -> Any:
-        return self.b.trunc(self.b.load(self.place(self._of_warp, 8 * column), typ=LONG, align=8), WORD)
-
-    def _set_of_warp(self, column: int, value: Any) -> None:
-        self.b.store(self.b.zext(value, LONG), self.place(self._of_warp, 8 * column), align=8)
-
-    def _note_end(self, ends: Any = None) -> None:
-        """Note that lanes end at the block that runs, where that is so."""
-        latest, last = self.number_in_state(s.LATEST_EXIT), self.number_in_state(s.LAST)
-        later = self.b.icmp_signed(">", last, latest)
-        later = later if ends is None else self.b.and_(later, ends)
-        self.set_in_state(s.LATEST_EXIT, self.b.select(later, last, latest))
-
-    def _send(self, to: Any) -> None:
-        """Send the lanes that run to a block."""
-        targets = to if isinstance(to.type, ir.VectorType) else self.splat(self.b.trunc(to, WORD))
-        before = self.b.load(self._at, typ=vector(WORD), align=4)
-        self.b.store(self.b.select(self.on, targets, before), self._at, align=4)
 
     # -- blocks
 
@@ -175,7 +141,7 @@ class Emitter(StateIr):
         if may_wait(block):
             in_vain = self.b.add(self.number_in_state(s.IN_VAIN), LONG(1))
             self.set_in_state(s.IN_VAIN, in_vain)
-            goes_on = self._function.append_basic_block("goes_on")
+            goes_on = self.function.append_basic_block("goes_on")
             self.b.cbranch(self.b.icmp_signed("<", in_vain, LONG(MOST_VISITS)), goes_on, self._suspect)
             self.b.position_at_end(goes_on)
         for instruction in block.body:
@@ -195,13 +161,6 @@ class Emitter(StateIr):
         except (KeyError, ValueError, IndexError, AttributeError, TypeError) as error:
             raise NotCompiledError(instruction.text) from error
         self.guard = None
-
-    @property
-    def running(self) -> Any:
-        """The lanes that run and for which the instruction's guard holds, as bits."""
-        if self.guard is None:
-            return self.mask
-        return self.b.and_(self.mask, self.b.bitcast(self.guard, WORD))
 
     def _end(self, block: Block, end: int) -> None:
         instruction = block.end
@@ -226,10 +185,10 @@ class Emitter(StateIr):
                 chosen = self.b.select(is_it, constant(WORD, target), chosen)
         self._store_registers()
         if chosen is not None:
-            self._send(chosen)
+            self.send(chosen)
             if end in block.targets:
-                self._note_end()
-            self.b.branch(self._choose)
+                self.note_end()
+            self.b.branch(self.choosing)
             return
         if instruction is None:
             self._go(LONG(block.following))
@@ -241,14 +200,14 @@ class Emitter(StateIr):
         taken = self.b.and_(self.b.bitcast(test, WORD), self.mask)
         all_taken = self.b.icmp_unsigned("==", taken, self.mask)
         none_taken = self.b.icmp_unsigned("==", taken, WORD(0))
-        apart = self._function.append_basic_block("apart")
-        together = self._function.append_basic_block("together")
+        apart = self.function.append_basic_block("apart")
+        together = self.function.append_basic_block("together")
         self.b.cbranch(self.b.or_(all_taken, none_taken), together, apart)
         self.b.position_at_end(apart)
-        self._send(self.b.select(test, constant(WORD, target), constant(WORD, block.following)))
+        self.send(self.b.select(test, constant(WORD, target), constant(WORD, block.following)))
         if end in (target, block.following):
-            self._note_end()
-        self.b.branch(self._choose)
+            self.note_end()
+        self.b.branch(self.choosing)
         self.b.position_at_end(together)
         self._go(self.b.select(all_taken, LONG(target), LONG(block.following)))
 
@@ -273,7 +232,7 @@ class Emitter(StateIr):
             barrier[s.RESULT] = self._offsets[destination.name]
             barrier[s.IS_COUNT] = what == "popc"
             bits = self.b.and_(self.b.bitcast(self.read(test, "pred"), WORD), self.mask)
-            self._set_of_warp(s.TESTS, self.b.or_(self._get_of_warp(s.TESTS), bits))
+            self.set_of_warp(s.TESTS, self.b.or_(self.get_of_warp(s.TESTS), bits))
         elif not of_warp and operands:
             number = operands[0]
             if len(operands) > 1:
@@ -283,29 +242,10 @@ class Emitter(StateIr):
             raise NotCompiledError(instruction.text)
         self._store_registers()
         if of_warp:
-            self._wait_for_warp(block)
+            self.wait_for_warp(block.following)
             return
-        self.set_in_state(s.BARRIER, LONG(len(self.barriers)))
+        self.wait_for_block(len(self.barriers), block.following)
         self.barriers.append([*barrier, value])
-        self._set_of_warp(s.WAITING, self.b.or_(self._get_of_warp(s.WAITING), self.mask))
-        self._send(constant(WORD, block.following))
-        self.b.ret(LONG(s.WAIT))
-
-    def _wait_for_warp(self, block: Block) -> None:
-        """Let lanes pass the barrier of their warp where all are there, and wait for the others else."""
-        together, apart = self._function.append_basic_block("together"), self._function.append_basic_block("apart")
-        waiting = self.b.or_(self._get_of_warp(s.WAITING_FOR_WARP), self.mask)
-        self.b.cbranch(self.b.icmp_unsigned("==", waiting, self._alive), together, apart)
-        self.b.position_at_end(apart)
-        self._set_of_warp(s.WAITING_FOR_WARP, waiting)
-        self._send(constant(WORD, block.following))
-        self.b.branch(self._choose)
-        self.b.position_at_end(together)
-        self._set_of_warp(s.WAITING_FOR_WARP, WORD(0))
-        phases = self.place(self._of_warp, 8 * s.PHASES)
-        self.b.store(self.b.add(self.b.load(phases, typ=LONG, align=8), LONG(1)), phases, align=8)
-        self._send(constant(WORD, block.following))
-        self.b.branch(self._choose)
 
     # -- registers
 
@@ -454,6 +394,6 @@ class Emitter(StateIr):
         self.operations.append(operation)
         mask = self.b.zext(self.running, LONG)
         result = self.called(self._access_at, [self.state_number, LONG(number), mask])
-        fine = self._function.append_basic_block("fine")
+        fine = self.function.append_basic_block("fine")
         self.b.cbranch(self.b.icmp_signed("==", result, LONG(s.GO_ON)), fine, self._suspect)
         self.b.position_at_end(fine)

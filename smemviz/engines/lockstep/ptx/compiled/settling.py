@@ -94,7 +94,7 @@ def settle(
     written: Any,
     global_cells: Any,
     global_marks: Any,
-    all_rows: int,
+    all_rows: Any,
 ) -> bool:
     """Look at the requests since the last barrier; returns whether all is well.
 
