@@ -49,7 +49,7 @@ def _tile(values: Values) -> Stage:
     question = _("The operand {name} is a tile of 32 x 32 halves from bank 0 on: a row has 64 bytes, 4 pieces of 16. "
                  "Piece p of row r is kept at place {place} of its row. ldmatrix takes piece 0 of 8 rows at once, lane "
                  "i that of row i. In which bank does the piece of row {row} begin?",
-                 name="a", place=code("p ^ (r // 2 % 4)"), row=row)  # fmt: skip
+                 name=code("a"), place=code("p ^ (r // 2 % 4)"), row=row)  # fmt: skip
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_recording(access.recording),
         lambda theme: pictures(access, because, theme), lambda theme: code_of(access.recording, access.launch, theme),

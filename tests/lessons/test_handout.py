@@ -29,7 +29,7 @@ def test_a_handout_asks_on_its_first_page_and_answers_on_the_next(tmp_path: Path
     out = tmp_path / "columns.pdf"
     command("handout", "columns", "-o", out)
     first, answer = pages(out)  # two pictures of 32 rows each
-    assert "Lesson 10 of 19 Down a column" in first
+    assert f"Lesson 10 of {len(LESSONS)} Down a column" in first
     assert "Rows are 32 words long, and lane i loads tile[i, 0]. How many wavefronts does that take?" in first
     assert "32 wavefronts" not in first
     assert "It is 32." in answer
