@@ -200,7 +200,7 @@ DATA = [
     *("cuda.syncthreads()", "cuda.syncwarp()", "held[r,\xa0c\xa0^\xa0r]", "2\xa0*\xa0step\xa0*\xa0t", "static_reverse"),
     *("from_shared_memory", "load_columns_store_rows", "swizzled_tile", "tiled", "held[t\xa0+\xa06]", "square"),
     *("rectangle", "reduce", "transpose", "set_row_read_col", "set_row_read_col_pad", "NVIDIA H200"),
-    *("_pad", "µs", "matmul", "a"),
+    *("_pad", "µs", "matmul", "ldmatrix", "x4", "a", "p ^ (r // 2 % 4)", "p\xa0^\xa0(r\xa0//\xa02\xa0%\xa04)"),
 ]
 
 
