@@ -226,8 +226,8 @@ class Log:
         chosen: Any = slice(None)
         if self._counting is not None:
             self._counting.add_rows(addresses, sites)
-            begin, end = np.searchsorted(self._chosen, blocks[[0, -1]], side="left")
-            if begin == end and self._chosen[min(end, len(self._chosen) - 1)] != blocks[-1]:
+            begin, end = np.searchsorted(self._chosen, [blocks[0], blocks[-1] + 1])
+            if begin == end:
                 return
             chosen = np.isin(blocks, self._chosen).nonzero()[0]
             self._kept_rows += len(chosen)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
+from functools import cached_property
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -83,13 +84,19 @@ class Counting:
         if rule is not None:
             _add_counts(self.totals, i, self._sites[i], serve_tables(tables, rule), times)
 
+    @cached_property
+    def _units(self) -> NDArray[np.int64]:
+        """The power of two of the bytes that a request of each site may move by and cost the same."""
+        from smemviz.model.counting.jit import in_python, unit_of
+
+        return np.array([in_python(unit_of)(rule) if rule else 0 for rule in self._rules], np.int64)
+
     def add_rows(self, rows: NDArray[np.int64], at: NDArray[np.int64]) -> None:
         """Add the requests of a table to the sites that they are ``at``; most are like one before, and counted once."""
-        from smemviz.model.counting.jit import find_different, in_python, unit_of
+        from smemviz.model.counting.jit import find_different
 
-        units = np.array([in_python(unit_of)(rule) if rule else 0 for rule in self._rules])
         first, times = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
-        found = find_different(rows, at, units, first, times)
+        found = find_different(rows, at, self._units, first, times)
         first, times = first[:found], times[:found]
         its_site = at[first]
         for site in np.flatnonzero(np.bincount(its_site)).tolist():
