@@ -46,6 +46,32 @@ def recorded(folder: Path, body: str) -> Recording:
     return recording
 
 
+def test_addresses_in_arrays_are_those_of_arrays_and_stay(tmp_path: Path) -> None:
+    recording = recorded(
+        tmp_path,
+        """\
+        code = r'''
+        struct Group { const float *from; float *to; int n; };
+        extern "C" __global__ void copies(float **rows, Group *groups) {
+            Group one = groups[blockIdx.x];
+            if (threadIdx.x < one.n) one.to[threadIdx.x] = rows[blockIdx.x][threadIdx.x] + one.from[threadIdx.x];
+        }
+        '''
+        rows = cp.arange(64, dtype=cp.float32).reshape(2, 32)
+        out = cp.zeros(40, dtype=cp.float32)
+        table = cp.array([row.data.ptr for row in rows], dtype=cp.uint64)
+        groups = np.zeros(2, [("from", np.uint64), ("to", np.uint64), ("n", np.int32), ("", np.int32)])
+        groups["from"], groups["n"] = a.data.ptr, (32, 5)
+        groups["to"] = out.data.ptr, out[32:].data.ptr
+        cp.RawKernel(code, "copies")((2,), (32,), (table, cp.asarray(groups.view(np.uint8))))
+        assert (out[:32] == 2 * a).all() and (out[32:37] == 2 * a[:5] + 32).all() and not out[37:].any()
+        assert int(table[1]) == rows.data.ptr + 128
+        """,
+    )
+    names = {array.name for array in recording.launches[0].arrays}
+    assert names == {"rows", "groups", "rows[0]", "groups[0]", "groups[8]"}
+
+
 def test_what_numpy_has_cupy_has(tmp_path: Path) -> None:
     recorded(
         tmp_path,

@@ -95,3 +95,28 @@ assert x.tolist() == [2 * number for number in range(32)]
 y = torch.arange(128, device="cuda", dtype=torch.float32)
 turn[(1,)](y, N=128)
 """
+GROUPED = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def negate(tables, sizes, BLOCK: tl.constexpr):
+    group = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    source = tl.load(tables + 2 * group).to(tl.pointer_type(tl.float32))
+    target = tl.load(tables + 2 * group + 1).to(tl.pointer_type(tl.float32))
+    inside = at < tl.load(sizes + group)
+    tl.store(target + at, -tl.load(source + at, mask=inside), mask=inside)
+
+
+sources = [torch.randn(size, device="cuda") for size in (40, 64, 10)]
+targets = [torch.zeros(80, device="cuda")[8:] for _ in sources]
+addresses = [tensor.data_ptr() for pair in zip(sources, targets) for tensor in pair]
+tables = torch.tensor(addresses, device="cuda")
+sizes = torch.tensor([len(source) for source in sources], device="cuda", dtype=torch.int32)
+negate[(3,)](tables, sizes, BLOCK=64)
+assert all((target[: len(source)] == -source).all() for source, target in zip(sources, targets))
+assert tables.tolist() == addresses
+"""

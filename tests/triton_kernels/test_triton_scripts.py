@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from helpers.triton_scripts import IN_PLACE, MATMUL, SOFTMAX, TRANSPOSE
+from helpers.triton_scripts import GROUPED, IN_PLACE, MATMUL, SOFTMAX, TRANSPOSE
 
 import smemviz
 from smemviz.errors import SmemvizError
@@ -129,6 +129,17 @@ def test_a_view_of_a_tensor_is_a_part_of_the_memory_that_others_see(tmp_path: Pa
     text = SOFTMAX.replace("x = torch.randn(4, 1000,", "x = torch.randn(8, 1000,").replace("n(x, 1)", "n(x, 1)[4:]")
     text = text.replace("softmax[(4,)](x, out,", "softmax[(4,)](x[4:], out[4:],").replace("(out, ", "(out[4:], ")
     recorded(tmp_path, text.replace("torch.softmax(x, 1)", "torch.softmax(x[4:], 1)"))
+
+
+@needs_torch
+def test_addresses_that_a_kernel_reads_from_memory_are_those_of_tensors(tmp_path: Path) -> None:
+    (launch,) = recorded(tmp_path, GROUPED).launches
+    names = {array.name for array in launch.arrays if array.space == "global"}
+    assert names == {"tables", "sizes", *(f"tables[{number}]" for number in range(6))}
+    # 40, 64 and 10 numbers are stored by 2, 2 and 1 of 4 warps, and loaded by the other two as well.
+    counts = counted(launch)
+    assert counts[13, "global", "store"] == (5, None, 5 + 8 + 2)
+    assert counts[13, "global", "load"] == (10, None, 2 * (5 + 8 + 2))
 
 
 @needs_torch

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from smemviz.engines.launch_shape import Configuration, launch_place
 from smemviz.engines.lockstep import Limits, launch
-from smemviz.engines.lockstep.ptx.host.arguments import StructureValue
+from smemviz.engines.lockstep.ptx.host.arguments import Pointing, StructureValue
 from smemviz.engines.options import LaunchOptions
 from smemviz.errors import PlaceError, RefusedLaunchError, SmemvizError
 from smemviz.frontends.numba.python_functions import Function
@@ -125,6 +125,9 @@ def _memory_copied(array: NDArray[Any], seen: dict[Any, Any]) -> NDArray[Any]:
     memory = array.ctypes.data, array.nbytes
     if memory not in seen:
         seen[memory] = array.copy(order="K")
+        if isinstance(array, Pointing):
+            pointers = {at: (_memory_copied(other, seen), offset) for at, (other, offset) in array.pointers.items()}
+            seen[memory].pointers = pointers
     copied: NDArray[Any] = seen[memory]
     return copied
 

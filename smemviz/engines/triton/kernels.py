@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from smemviz.engines.launch_shape import is_library
 from smemviz.engines.lockstep.ptx.code.parse import files_of
-from smemviz.engines.lockstep.ptx.host.arguments import StructureValue
+from smemviz.engines.lockstep.ptx.host.arguments import Extent, StructureValue, with_pointers
 from smemviz.engines.lockstep.ptx.host.cuda_launch import parsed
 from smemviz.engines.lockstep.ptx.host.entry import DefinedElsewhere, Entry
 from smemviz.engines.lockstep.ptx.tensor_maps import WIDTHS, encoded
@@ -128,16 +128,26 @@ def _shown(path: str, own_file: str) -> str:
     return own_file if Path(path).resolve() == Path(own_file).resolve() else Path(path).as_posix()
 
 
-def bound(arguments: Sequence[Passed], taken: int, storage_of: Callable[[Any], tuple[NDArray[Any], int]]) -> list[Any]:
+def bound(
+    arguments: Sequence[Passed],
+    taken: int,
+    storage_of: Callable[[Any], tuple[NDArray[Any], int]],
+    storages: Callable[[], Iterable[Extent]],
+) -> list[Any]:
     """Return arguments as a launch of PTX takes them, with null pointers for scratch memory that is not used.
 
-    ``storage_of`` gives the memory of a tensor, and at which byte of it the tensor begins.
+    ``storage_of`` gives the memory of a tensor, and at which byte of it the tensor begins; ``storages`` are the memory
+    of all tensors, of which kernels find addresses in memory.
     """
-    values: list[Any] = [_value(one, storage_of) for one in arguments]
+    values: list[Any] = [_value(one, storage_of, storages) for one in arguments]
     return [*values, *(bytes(8) for _ in range(taken - len(values)))]
 
 
-def _value(argument: Passed, storage_of: Callable[[Any], tuple[NDArray[Any], int]]) -> Any:
+def _value(
+    argument: Passed,
+    storage_of: Callable[[Any], tuple[NDArray[Any], int]],
+    storages: Callable[[], Iterable[Extent]],
+) -> Any:
     kind, value = argument.type.removeprefix("k"), argument.value
     if kind == _MAP:
         array, offset = storage_of(value[0].base)
@@ -148,6 +158,8 @@ def _value(argument: Passed, storage_of: Callable[[Any], tuple[NDArray[Any], int
         if isinstance(value, int) or value is None:
             return int(value or 0).to_bytes(8, "little")
         array, offset = storage_of(value)
+        if kind.endswith("64"):  # it may have addresses of other tensors
+            array = with_pointers(array, storages)
         return StructureValue(np.array([offset], np.uint64).view(np.uint8), {0: ("", array)})
     if kind in _FLOATS:
         data: bytes = _FLOATS[kind](value).tobytes()

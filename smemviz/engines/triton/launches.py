@@ -6,12 +6,14 @@ import math
 from functools import partial
 from typing import Any
 
+from numpy.typing import NDArray
+
 from smemviz.engines.launch_shape import configuration, launch_place
 from smemviz.engines.lockstep.ptx.host.cuda_launch import Make
 from smemviz.engines.options import LaunchOptions
 from smemviz.engines.recorder import LaunchOutcome, Recorder
 from smemviz.engines.triton.kernels import Compiling, bound, entry_file, entry_of, passed
-from smemviz.engines.triton.tensors import storage_of
+from smemviz.engines.triton.tensors import storage_of, storages
 from smemviz.errors import UnsupportedError
 from smemviz.messages import english
 from smemviz.recordings.data import Dim3
@@ -37,7 +39,9 @@ def recorded(
         if math.prod(getattr(metadata, "cluster_dims", (metadata.num_ctas,))) > 1:
             raise UnsupportedError(*place, english("a launch of clusters is not recorded"))
         entry = entry_of(launcher, own_file, arguments)
-        given = bound(arguments, len(entry.program.kernel(name, 1).parameters), partial(storage_of, copies={}))
+        copies: dict[int, NDArray[Any]] = {}
+        taken = len(entry.program.kernel(name, 1).parameters)
+        given = bound(arguments, taken, partial(storage_of, copies=copies), partial(storages, copies))
         shape = configuration(place, (grid, 32 * metadata.num_warps, 0, metadata.shared))
         return make(entry, shape, given, place, options)
 

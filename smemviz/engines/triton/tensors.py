@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
+import sys
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from smemviz.engines.lockstep.ptx.host.arguments import Extent
 
 
 class ArrayArgument:
@@ -54,6 +59,25 @@ def storage_of(tensor: Any, copies: dict[int, NDArray[Any]]) -> tuple[NDArray[An
         whole = flat[: len(flat) // dtype.itemsize * dtype.itemsize].view(dtype)
         is_all = offset == 0 and tensor.is_contiguous() and tensor.numel() == whole.size
         return (whole.reshape(tuple(tensor.shape)) if is_all else whole), offset
+
+
+def storages(copies: dict[int, NDArray[Any]]) -> list[Extent]:
+    """Return the memory of all tensors of torch that there are; ``copies`` is as for ``storage_of``."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return []
+    tensors = [value for value in gc.get_objects() if issubclass(type(value), torch.Tensor)]
+    with torch._C.DisableTorchFunction():
+        held = [(tensor.untyped_storage(), tensor) for tensor in tensors if tensor.layout is torch.strided]
+        return [
+            (storage.data_ptr(), storage.nbytes(), partial(_memory, tensor, copies))
+            for storage, tensor in held
+            if storage.data_ptr()
+        ]
+
+
+def _memory(tensor: Any, copies: dict[int, NDArray[Any]]) -> NDArray[Any]:
+    return storage_of(tensor, copies)[0]
 
 
 def _of_array(array: NDArray[Any]) -> tuple[NDArray[Any], int]:

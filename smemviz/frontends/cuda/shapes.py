@@ -160,7 +160,8 @@ def without_sizes(ptx: str) -> str:
 def _shared_comment(number: int, name: str, rank: int, dynamic: bool) -> str:
     innermost = name + "[0]" * rank
     sizes = [f"sizeof({name}{'[0]' * axes})" for axes in range(int(dynamic), rank + 1)]
-    return _comment("S", number, [f"__smemviz<decltype({innermost})>::kind", *sizes])
+    kind = f"__smemviz<decltype({innermost})>::at ? 11 : __smemviz<decltype({innermost})>::kind"
+    return _comment("S", number, [kind, *sizes])
 
 
 def _comment(what: str, number: int, values: Sequence[str]) -> str:
@@ -197,7 +198,8 @@ def _types() -> str:
     for pointer in ("T *", "T *const", "T *__restrict__", "T *const __restrict__"):
         text += (
             f"template <class T> struct __smemviz<{pointer}> "
-            "{ enum { at = 1, kind = __smemviz<T>::kind, size = __smemviz<T>::size }; };"
+            "{ enum { at = 1, kind = __smemviz<T>::at ? 11 : __smemviz<T>::kind, "
+            "size = __smemviz<T>::at ? sizeof(T) : __smemviz<T>::size }; };"
         )
     kinds = [(name, 8 + kind) for kind, names in _KINDS.items() for name in names]
     kinds += [("char", 8 + 2)]

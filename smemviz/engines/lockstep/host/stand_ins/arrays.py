@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from smemviz.engines.launch_shape import launch_place
 from smemviz.engines.lockstep.host.stand_ins.modules import Known, Rule
+from smemviz.engines.lockstep.ptx.host.arguments import Extent
 from smemviz.errors import LaunchError
 from smemviz.messages import english
 
@@ -27,6 +28,11 @@ def address(array: NDArray[Any]) -> int:
         owner = owner.base
     _memory_at[owner.ctypes.data] = owner
     return int(array.ctypes.data)
+
+
+def memories() -> list[Extent]:
+    """Return the memory whose address was asked for."""
+    return [(start, owner.nbytes, functools.partial(np.asarray, owner)) for start, owner in list(_memory_at.items())]
 
 
 def memory_at(where: int) -> NDArray[np.uint8] | None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from smemviz.engines.lockstep.host.stand_ins.arrays import memory_at
+from smemviz.engines.lockstep.host.stand_ins.arrays import memories, memory_at
 from smemviz.engines.lockstep.host.stand_ins.cuda_core import modules_of_cuda_core
 from smemviz.engines.lockstep.host.stand_ins.cupy import modules_of_cupy
 from smemviz.engines.lockstep.host.stand_ins.modules import Module, Nothing, imported, nothing, tree
@@ -24,9 +24,9 @@ from smemviz.frontends.numba.python_program import PythonProgram
 @contextmanager
 def seeing(program: PythonProgram, recorder: Recorder) -> Iterator[None]:
     """Run what a script launches through CuPy, cuda.core or PyCUDA in lockstep, and let a recorder see it."""
-    cupy = RawKernels(program, recorder, launch, ROW_BYTES, memory_at)
-    core = RawKernels(program, recorder, launch, ROW_BYTES, memory_at, CUDA_CORE)
-    pycuda = RawKernels(program, recorder, launch, ROW_BYTES, memory_at, PYCUDA)
+    cupy = RawKernels(program, recorder, launch, ROW_BYTES, memory_at, memories=memories)
+    core = RawKernels(program, recorder, launch, ROW_BYTES, memory_at, CUDA_CORE, memories)
+    pycuda = RawKernels(program, recorder, launch, ROW_BYTES, memory_at, PYCUDA, memories)
     modules = [*modules_of_cupy(program, cupy), *modules_of_cuda_core(program, core)]
     modules += modules_of_pycuda(program, pycuda)
     with imported(tree(modules), ("cupy", "cupyx", "cuda.core", "pycuda")):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -19,6 +19,8 @@ from smemviz.frontends.arguments import fits, is_whole, wrong_number
 from smemviz.frontends.cuda.shapes import Parameter
 from smemviz.messages import english
 from smemviz.recordings.data import ArrayInfo
+
+_LOWEST, _HIGHEST = 1 << 32, 1 << 47  # what addresses of a process lie between, and small numbers do not
 
 
 class Buffer(Protocol):
@@ -64,6 +66,38 @@ def arrays_among(args: Sequence[Any]) -> list[Any]:
     return among
 
 
+class Pointing(np.ndarray[Any, Any]):
+    """An array with addresses of the host's memory in it, each that of a place in another array.
+
+    ``pointers`` has them by the number of the word of 8 bytes: the other array, and which byte of it is meant.
+    """
+
+    pointers: Mapping[int, tuple[NDArray[Any], int]] = {}
+
+
+# Memory that addresses may be of: its address, how many bytes it has, and what gives it as an array.
+Extent = tuple[int, int, Callable[[], NDArray[Any]]]
+
+
+def with_pointers(array: NDArray[Any], memories: Callable[[], Iterable[Extent]]) -> NDArray[Any]:
+    """Return an array that tells which of its words are addresses of memory that is known; itself where none is."""
+    is_whole = array.flags.c_contiguous and array.nbytes % 8 == 0 and array.dtype.kind in "iuV"
+    words = array.reshape(-1).view(np.ndarray).view(np.uint64) if is_whole and array.size else np.zeros(0, np.uint64)
+    likely = np.flatnonzero((words >= _LOWEST) & (words < _HIGHEST))
+    known = sorted(memories(), key=lambda memory: memory[:2]) if len(likely) else []
+    if not known:
+        return array
+    addresses = words[likely].astype(np.int64)
+    which = np.searchsorted([start for start, _, _ in known], addresses, "right") - 1
+    beyond = np.array([start + size for start, size, _ in known])
+    inside = np.flatnonzero((which >= 0) & (addresses < beyond[which]) & (addresses != array.ctypes.data))
+    made = array.view(Pointing)
+    made.pointers = {
+        int(likely[at]): (known[which[at]][2](), int(addresses[at]) - known[which[at]][0]) for at in inside
+    }
+    return made if made.pointers else array
+
+
 _Memory = TypeVar("_Memory", bound=Memory)
 
 
@@ -80,7 +114,11 @@ class BoundArguments(Generic[_Memory]):
         for _, known, allocation in self._arrays:
             if known is array or (known.nbytes == array.nbytes > 0 and known.ctypes.data == array.ctypes.data):
                 return allocation
-        flat = np.frombuffer(array.tobytes("C" if array.flags.c_contiguous else "F"), np.uint8)
+        flat = np.frombuffer(bytearray(array.tobytes("C" if array.flags.c_contiguous else "F")), np.uint8)
+        if isinstance(array, Pointing):
+            for number, (other, offset) in array.pointers.items():
+                place = 8 * number // array.itemsize
+                flat.view(np.uint64)[number] = self.add(f"{name}[{place}]", other).start + offset
         self._arrays.append((name, array, self.memory.place(name, flat)))
         return self._arrays[-1][2]
 
@@ -88,8 +126,20 @@ class BoundArguments(Generic[_Memory]):
         """Copy every array back to where it came from, unless it cannot be written."""
         for _, array, allocation in self._arrays:
             if array.flags.writeable:
-                flat = allocation.data[: allocation.nbytes].view(array.dtype)
+                flat = allocation.data[: allocation.nbytes]
+                if isinstance(array, Pointing):
+                    flat = self._of_the_host(array, flat)
+                flat = flat.view(array.dtype)
                 array[...] = flat.reshape(array.shape, order="C" if array.flags.c_contiguous else "F")
+
+    def _of_the_host(self, array: Pointing, data: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return what an array holds now, the addresses in it those of the host's memory again."""
+        data = data.copy()
+        words, before = data.view(np.uint64), array.reshape(-1).view(np.ndarray).view(np.uint64)
+        for number, (other, offset) in array.pointers.items():
+            if words[number] == self.add("", other).start + offset:
+                words[number] = before[number]
+        return data
 
     def bytes_by_name(self) -> dict[str, NDArray[np.uint8]]:
         """Return what the arrays hold now, by the names of their parameters."""

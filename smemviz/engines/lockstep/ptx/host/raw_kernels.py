@@ -6,7 +6,7 @@ import ast
 import ctypes
 import linecache
 import re
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from smemviz.engines.launch_shape import configuration, launch_place
 from smemviz.engines.lockstep.ptx.code.parse import parse
+from smemviz.engines.lockstep.ptx.host.arguments import Extent, with_pointers
 from smemviz.engines.lockstep.ptx.host.cuda_launch import Make
 from smemviz.engines.lockstep.ptx.host.entry import Entry, Variables
 from smemviz.engines.options import LaunchOptions
@@ -58,7 +59,8 @@ class RawKernels:
     """Makes the launches of raw kernels; those of ``script`` stand in its strings.
 
     ``make`` makes a launch, each of whose logged requests takes ``row_bytes``; ``memory_at`` finds what an address is
-    passed for. The libraries pass numbers alike, ``library`` is the one that messages name.
+    passed for, and ``memories`` are what addresses in arrays are of. The libraries pass numbers alike, ``library`` is
+    the one that messages name.
     """
 
     script: PythonProgram
@@ -67,6 +69,7 @@ class RawKernels:
     row_bytes: int
     memory_at: MemoryAt
     library: Library = CUPY
+    memories: Callable[[], Iterable[Extent]] = tuple
     _others: dict[str, str] = field(default_factory=dict, init=False)
     _variables: dict[object, Variables] = field(default_factory=dict, init=False)
 
@@ -180,7 +183,7 @@ class RawKernels:
                 value = (np.complex128(value) if isinstance(value, complex) else value).tobytes()
             elif parameter is not None:
                 self._check(parameter, value, place)
-            passed.append(value)
+            passed.append(with_pointers(value, self.memories) if isinstance(value, np.ndarray) else value)
         return passed
 
     def _array_at(self, address: int, parameter: Parameter, place: tuple[str, int]) -> NDArray[Any]:
