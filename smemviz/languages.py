@@ -98,6 +98,7 @@ PTX = Language(
     spelling=Spelling("bar.sync 0", "bar.warp.sync", "bar.warp.sync", "atom or red", "membar.gl", "/", "]["),
     frontend="smemviz.frontends.ptx.ptx_frontend",
     runner="smemviz.engines.ptx_runner",
+    meter="smemviz.measure.{room}.ptx_{room}",
 )
 # Of Triton, whose kernels are functions in a Python file: no language of files.
 TRITON = Spelling(

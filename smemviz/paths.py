@@ -44,6 +44,11 @@ def triton_gallery() -> list[Path]:
     return sorted((kernels_dir() / "triton").glob(f"*{PYTHON.suffixes[0]}"))
 
 
+def cute_gallery() -> list[Path]:
+    """Return the gallery's files with kernels of CuTe DSL, as the PTX that it makes of them."""
+    return sorted((kernels_dir() / "cute").glob("*.ptx"))
+
+
 def recording_for(kernel_file: Path) -> Path | None:
     """Return the recording made from a kernel file on a real GPU, ``recordings/<gpu>/<stem>.smem.npz`` beside it."""
     return min(kernel_file.parent.glob(f"recordings/*/{plain_name(kernel_file)}.smem.npz"), default=None)

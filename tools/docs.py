@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -27,7 +28,7 @@ from smemviz.engines.sandbox.sandbox_limits import SandboxLimits
 from smemviz.errors import DEBUG
 from smemviz.i18n import speaking
 from smemviz.model.hardware.compute_capability import KIB, known
-from smemviz.paths import gallery, kernels_dir, recording_for, triton_gallery
+from smemviz.paths import cute_gallery, gallery, kernels_dir, recording_for, triton_gallery
 from smemviz.recordings import data, findings, measured
 from smemviz.testing.budget import check_budget
 from smemviz.testing.fixture import Smem
@@ -202,15 +203,19 @@ def limits() -> str:
     return "\n\n".join(["# Limits", _table(("what", "most"), rows), *_LIMITS])
 
 
+_KERNEL = re.compile(r"(?:cuda|triton)\.jit|cute\.kernel")
+
+
 def kernels() -> str:
     """Write the kernel files of the gallery."""
     parts = ["# Gallery", "The kernel files that smemviz opens with; their docstrings."]
-    for path in (*gallery(), *triton_gallery()):
+    written = (path.with_suffix(".py") for path in cute_gallery())
+    for path in (*gallery(), *triton_gallery(), *written):
         tree = ast.parse(path.read_text("utf-8"))
         rows = [
             (f"`{one.name}`", _cell(_first(ast.get_docstring(one))))
             for one in tree.body
-            if isinstance(one, ast.FunctionDef) and any("jit" in ast.unparse(d) for d in one.decorator_list)
+            if isinstance(one, ast.FunctionDef) and any(map(_KERNEL.search, map(ast.unparse, one.decorator_list)))
         ]
         parts += [
             f"## `{path.relative_to(kernels_dir()).as_posix()}`",

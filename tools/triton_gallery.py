@@ -27,7 +27,7 @@ from smemviz.engines.process import replaced
 from smemviz.errors import SmemvizError
 from smemviz.frontends.ptx.ptx_program import PtxProgram
 from smemviz.frontends.reading import read_program
-from smemviz.paths import triton_gallery
+from smemviz.paths import cute_gallery, triton_gallery
 from smemviz.recordings.data import Launch
 
 FOLDER = Path("kernels/triton")
@@ -91,8 +91,8 @@ def verify() -> bool:
 
     capability = device().compute_capability
     agree = True
-    for path in sorted(FOLDER.glob("*.ptx")):
-        target = re.search(r"\.sm_(\d)(\d)\.", path.name)
+    for path in (*sorted(FOLDER.glob("*.ptx")), *cute_gallery()):
+        target = re.search(r"^\.target sm_(\d)(\d)", path.read_text(encoding="utf-8"), re.MULTILINE)
         assert target is not None
         if (int(target[1]), int(target[2])) > capability:
             continue

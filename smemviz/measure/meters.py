@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 from smemviz.errors import InputError
@@ -21,7 +22,8 @@ def meter_of(program: Program, room: str) -> Any:
     Raises:
         InputError: when its language is not measured.
     """
-    if not program.language.meter:
+    module = program.language.meter.format(room=room)
+    if not module or find_spec(module) is None:
         what = english("{file}: {language} is not measured", file=program.file, language=program.language.title)
         raise InputError(what)
-    return loaded(program.language.meter.format(room=room))
+    return loaded(module)

@@ -18,7 +18,7 @@ from smemviz.engines.options import RunOptions
 from smemviz.engines.ptx_runner import run_in_lockstep
 from smemviz.frontends.program import source_sha256
 from smemviz.frontends.reading import read_program
-from smemviz.paths import gallery, recording_for, triton_gallery
+from smemviz.paths import cute_gallery, gallery, recording_for, triton_gallery
 from smemviz.recordings.data import Launch
 
 NAMES = ["flash_attention", "layer_norm", "matmul", "softmax", "transpose"]
@@ -81,3 +81,18 @@ def test_the_gallery_shows_them_where_triton_is_not_installed(monkeypatch: pytes
     groups = {group["group"]: group["items"] for group in offered(library, [])}
     assert groups["triton/matmul"] == [{"value": "triton/matmul:matmul", "label": "triton/matmul: matmul"}]
     assert "tl.dot(" in str(view_run(library, {"file": "triton/matmul", "kernel": "matmul"})["source.html"])
+
+
+def test_a_tile_of_cute_is_turned_without_conflicts_behind_its_swizzle() -> None:
+    (path,) = cute_gallery()
+    left: list[Any] = []
+    (plain, swizzled), findings = run_in_lockstep(
+        read_program(path), RunOptions(), lambda kernel, arrays: left.extend(arrays)
+    )
+    assert (plain.kernel, swizzled.kernel, findings) == ("turn_plain", "turn_swizzled", ())
+    assert all((out == matrix.T).all() for matrix, out in (left[:2], left[2:]))
+    for launch, wavefronts in ((plain, 32), (swizzled, 1)):
+        rows = {site.source: row for site, row in zip(launch.sites, launch.summary(), strict=True) if site.is_shared}
+        # 6 blocks of 32 warps: a row is a request, and so is a column.
+        counts = {source: (row.requests, row.wavefronts) for source, row in rows.items()}
+        assert counts == {"tile[row, column]": (192, 192), "tile[column, row]": (192, 192 * wavefronts)}

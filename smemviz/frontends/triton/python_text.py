@@ -22,6 +22,7 @@ _FILE = re.compile(r'^\s*\.file\s+(?P<number>\d+)\s+"(?:[^"]*/)?(?P<name>[^"]+)"
 # The compiler counts lines on from one instruction to the next of what it takes for the lines of an asm.
 _ASM = re.compile(r"// begin inline asm\n(?P<first>\s*\.loc[^\n]*\n)(?P<rest>.*?)// end inline asm", re.DOTALL)
 _LOCATION_LINE = re.compile(r"^\s*\.loc[^\n]*", re.MULTILINE)
+_OF_CUTE = ".entry kernel_cutlass_"
 _Point = tuple[int, int, int]  # a file's number, a line and a column
 
 
@@ -91,6 +92,7 @@ def with_own_places(ptx: str, is_own: Callable[[int], bool]) -> tuple[str, Mappi
     outer: dict[_Point, _Point] = {}
     numbers: dict[_Point, int] = {}
     places: dict[int, list[Place]] = {}
+    first = 0 if _OF_CUTE in ptx else 1  # the number of a line's first column
     named = {match["name"]: int(match["number"]) for match in _FILE.finditer(ptx) if is_own(int(match["number"]))}
 
     def replaced(match: re.Match[str]) -> str:
@@ -110,7 +112,7 @@ def with_own_places(ptx: str, is_own: Callable[[int], bool]) -> tuple[str, Mappi
             return f"{match['before']}{point[0]} {point[1]} {point[2]}"
         if point not in numbers:
             of_file = places.setdefault(point[0], [])
-            of_file.append(Place(point[1], max(0, point[2] - 1)))
+            of_file.append(Place(point[1], max(0, point[2] - first)))
             numbers[point] = len(of_file)
         return f"{match['before']}{point[0]} {numbers[point]} 0"
 
