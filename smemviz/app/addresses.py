@@ -8,6 +8,7 @@ COMPARE = "/compare"
 EDITOR = "/editor"
 GPUS = "/gpus"
 LAB = "/lab"
+SWIZZLES = "/swizzles"
 LEARN = "/learn"
 MATMUL = "/matmul"
 NUMBERS = "/numbers"  # the page that explains every number

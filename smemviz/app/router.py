@@ -6,7 +6,7 @@ from smemviz.app.page import Page, titled
 from smemviz.app.pages import editor_page, gallery_page, gpus_page, numbers_page
 from smemviz.app.pages.compare import compare_page
 from smemviz.app.pages.kernel import kernel_callbacks
-from smemviz.app.pages.layouts import lab_view
+from smemviz.app.pages.layouts import lab_view, swizzle_page
 from smemviz.app.pages.learn import learn_view
 from smemviz.app.pages.matmul import matmul_page
 from smemviz.i18n import N_
@@ -18,6 +18,7 @@ _PAGES = (
     compare_page.PAGE,
     matmul_page.PAGE,
     lab_view.PAGE,
+    swizzle_page.PAGE,
     gpus_page.PAGE,
     editor_page.PAGE,
     numbers_page.PAGE,

@@ -19,6 +19,7 @@ PAGES = {  # by path, what names one of the figures; "" where there is none
     "/compare?file=square": "Wavefronts: set_row_read_row: 64 wavefronts; set_col_read_col: 2,048 wavefronts",
     "/matmul": "Step by step: Step 1 of 92, block (0, 0): load tile 1 of 2. 64 of a and 64 of b come in",
     "/lab": "Tile of set-up A: Warp 0, step 0: 32 lanes, 32-way: 32 wavefronts where 1 would do.",
+    "/swizzles?access=row-16": "",
     "/gpus": "",
     "/editor": "Tile: ",
     "/learn": "",

@@ -22,6 +22,7 @@ from smemviz.app.pages.kernel.suggest_panel import suggest_panel, suggestion_par
 from smemviz.app.pages.kernel.why_panel import view_why, why_panel
 from smemviz.app.pages.layouts.lab_page import lab_page
 from smemviz.app.pages.layouts.lab_view import view_lab, view_layouts
+from smemviz.app.pages.layouts.swizzle_page import swizzle_page, view_swizzles
 from smemviz.app.pages.learn.learn_page import learn_page
 from smemviz.app.pages.learn.learn_view import view_lesson
 from smemviz.app.state import RunState
@@ -165,6 +166,17 @@ def test_what_the_lab_shows(query: dict[str, str]) -> None:
         )
         found = [value for name, value in view_layouts(query).items() if not name.endswith(".data")]
         assert forgotten(found, LAB_WORDS) == []
+
+
+def test_the_page_of_swizzles() -> None:
+    words = [*URL, "wgmma", "ldmatrix", "stmatrix", "x4", "int8", "32B", "64B", "128B", "bulk load", "bulk store"]
+    with pseudo():
+        assert forgotten(swizzle_page(), words) == []
+        for query in ({}, {"access": "wgmma", "dtype": "int8", "at": "3"}):
+            filling = {**view_swizzles(query)}
+            maps = filling.pop("swizzles-maps.html")
+            assert forgotten(list(filling.values()), words) == []
+            assert forgotten(maps, words) == []
 
 
 NO_KERNEL_RUNS = "from numba import cuda\n\n\n@cuda.jit\ndef k():\n    pass\n\n\ndef main():\n    1 / 0\n"

@@ -24,6 +24,7 @@ TITLES = {
     "/compare": "Compare - smemviz",
     "/matmul": "Matrix product - smemviz",
     "/lab": "Layout lab - smemviz",
+    "/swizzles": "Swizzles - smemviz",
     "/gpus": "GPUs - smemviz",
     "/editor": "Editor - smemviz",
     "/numbers": "What the numbers mean - smemviz",

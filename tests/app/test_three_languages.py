@@ -27,6 +27,7 @@ PAGES = {  # by path, what comes last
     "/compare?file=square&": "#compare-wavefronts .main-svg",
     "/matmul?": "#roofline .main-svg",
     "/lab?B=32x32%20float32;%20pad=1&": "#lab-results table",
+    "/swizzles?": ".swizzle-map",
     "/gpus?": "#gpus-table table",
     "/editor?": "#tile svg",
     "/learn?": ".learn-entry",

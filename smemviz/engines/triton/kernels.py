@@ -17,11 +17,12 @@ from smemviz.engines.lockstep.ptx.code.parse import files_of
 from smemviz.engines.lockstep.ptx.host.arguments import Extent, StructureValue, with_pointers
 from smemviz.engines.lockstep.ptx.host.cuda_launch import parsed
 from smemviz.engines.lockstep.ptx.host.entry import DefinedElsewhere, Entry
-from smemviz.engines.lockstep.ptx.tensor_maps import WIDTHS, encoded
+from smemviz.engines.lockstep.ptx.tensor_maps import encoded
 from smemviz.frontends.cuda.compiling import Compiled
 from smemviz.frontends.cuda.shapes import SharedPiece
 from smemviz.frontends.triton.python_text import PythonText, with_own_places
 from smemviz.languages import TRITON
+from smemviz.model.layout.operand_tiles import SWIZZLE_WIDTHS
 
 _BYTES = {"i1": 1, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "i32": 4, "u32": 4, "i64": 8, "u64": 8}
 _MAP = "map"
@@ -76,7 +77,7 @@ def _map(value: Any, described: Mapping[str, Any], nan: bool, rounds: bool) -> N
     kind = _TF32 if rounds else _TYPES_OF_MAPS.get(described["elem_type"], described["elem_type"])
     sizes, box = tuple(value.shape)[::-1], tuple(described["block_size"])[::-1]
     strides = [step * described["elem_size"] for step in tuple(value.strides)[-2::-1]]
-    return encoded(kind, sizes, strides, box, width=WIDTHS[described["swizzle"]], fills_nan=nan)
+    return encoded(kind, sizes, strides, box, width=SWIZZLE_WIDTHS[described["swizzle"]], fills_nan=nan)
 
 
 class Compiling(Protocol):

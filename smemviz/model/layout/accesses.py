@@ -16,10 +16,14 @@ from smemviz.model.hardware.hardware import H200, WARP, Hardware
 from smemviz.model.hardware.operations import check_width, operation, unpredictable
 from smemviz.model.layout.formulas import formula
 from smemviz.model.layout.layouts import Layout, read_options, whole
+from smemviz.model.layout.operand_tiles import has_descriptor
 from smemviz.recordings.vocabulary import DTYPES, MATRICES
 
 Integers = NDArray[np.int64]
 
+NO_DESCRIPTOR = english(
+    "wgmma reads what a descriptor can name: matrices whose 8 rows lie 16 bytes apart, or as far as a swizzle is wide."
+)
 PATTERNS = ("row", "column", "diagonal", "tile", "matrices")
 
 _LANES = np.arange(WARP)
@@ -214,6 +218,8 @@ def check_predictable(access: Access, layout: Layout, cc: tuple[int, int]) -> No
         InputError: with the reason.
     """
     reason = unpredictable(access.op, DTYPES[layout.dtype], cc)
+    if access.op == "wgmma" and not has_descriptor(requests(access, layout)):
+        reason = NO_DESCRIPTOR
     if reason is not None:
         raise InputError(f"{access.text} of {layout.dtype}: {reason}")
 

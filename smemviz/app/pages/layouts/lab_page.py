@@ -9,7 +9,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app import ids
-from smemviz.app.addresses import GPUS, LAB
+from smemviz.app.addresses import GPUS, LAB, SWIZZLES
 from smemviz.app.components.frames import page_head, scroller, section, text_button
 from smemviz.app.components.graph import download
 from smemviz.app.components.written_html import Drawn, Kind
@@ -208,7 +208,13 @@ def _look() -> Component:
             ),
             dmc.SegmentedControl(id=look("VIEW"), data=views, size="xs", **{"aria-label": _("Rows of the tile")}),
             html.P(_("← → go from request to request"), className="note keys"),
-            dcc.Link(_("The same access on every GPU"), id="lab-gpus", href=GPUS, className="lab-gpus"),
+            html.Span(
+                [
+                    dcc.Link(_("Swizzles of tensor copies and wgmma"), href=SWIZZLES),
+                    dcc.Link(_("The same access on every GPU"), id="lab-gpus", href=GPUS),
+                ],
+                className="lab-gpus",
+            ),
         ],
         className="panel lab-look",
         **{"aria-label": _("What is pictured")},

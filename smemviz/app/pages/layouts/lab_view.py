@@ -18,6 +18,7 @@ from smemviz.app.page import Page, Services
 from smemviz.app.pages.layouts.lab_page import lab_page
 from smemviz.app.pages.layouts.lab_state import SIDES, LabState, Side
 from smemviz.i18n import N_, _
+from smemviz.model.layout.accesses import NO_DESCRIPTOR
 from smemviz.views.layout_lab import (
     COUNT_HEADS,
     LANE_HEADS,
@@ -93,6 +94,8 @@ def view_layouts(query: Query) -> Filling:
     setup = LabState.read(query).sides["A"].setup
     if setup is None:
         return {"lab-results-note.children": _(_WRONG), "lab-results.children": [], "lab-cheapest.data": None}
+    if any(access.op == "wgmma" for access in setup.accesses):
+        return {"lab-results-note.children": _(NO_DESCRIPTOR), "lab-results.children": [], "lab-cheapest.data": None}
     rows = layout_rows(setup)
     heads, body = (_("layout"), *layout_heads(setup), _("in a kernel")), [_result_row(row, query) for row in rows]
     return {

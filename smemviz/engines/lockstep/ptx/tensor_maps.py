@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.model.layout.operand_tiles import SWIZZLE_WIDTHS, swizzled
+
 NBYTES = 128
 _MARK = 0x70614D74
 _LAYOUT = np.dtype(
@@ -22,17 +24,8 @@ _LAYOUT = np.dtype(
 )
 # Bytes of an element by CUtensorMapDataType, and of a row by CUtensorMapSwizzle.
 _SIZES = (1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4)
-WIDTHS = (16, 32, 64, 128)
 _FLOATS = (6, 7, 8, 9, 10, 11, 12)
 _NAN = 0x7FF7  # each half of what fills a box outside of a tensor, as an H200 has it
-
-
-def swizzled(address: NDArray[np.int64], width: int, base: int = 0) -> NDArray[np.int64]:
-    """Return where a swizzle of ``width`` bytes, 16 for none, puts bytes of shared memory.
-
-    ``base`` is by how many rows of 128 bytes its pattern begins later than at a multiple of 1,024.
-    """
-    return address ^ (((address >> 7) - base) & (width // 16 - 1)) << 4
 
 
 @dataclass(frozen=True)
@@ -100,7 +93,7 @@ def encoded(
     made = np.zeros(1, _LAYOUT)
     rank = len(sizes)
     made["mark"], made["kind"], made["rank"] = _MARK, kind, rank
-    made["swizzle"], made["fill"] = WIDTHS.index(width), fills_nan
+    made["swizzle"], made["fill"] = SWIZZLE_WIDTHS.index(width), fills_nan
     made["sizes"][0, :rank], made["strides"][0, : rank - 1] = sizes, strides
     made["box"][0, :rank], made["steps"][0, :rank] = box, tuple(steps) or 1
     return made.view(np.uint8)
@@ -113,6 +106,6 @@ def decoded(data: NDArray[np.uint8]) -> TensorMap | None:
     if made["mark"] != _MARK or not 1 <= rank <= len(made["sizes"]) or kind >= len(_SIZES):
         return None
     sizes, box, steps = (tuple(made[name][:rank].tolist()) for name in ("sizes", "box", "steps"))
-    strides, width = tuple(made["strides"][: rank - 1].tolist()), WIDTHS[int(made["swizzle"])]
+    strides, width = tuple(made["strides"][: rank - 1].tolist()), SWIZZLE_WIDTHS[int(made["swizzle"])]
     address, fills_nan = int(made["address"]), bool(made["fill"])
     return TensorMap(address, kind, _SIZES[kind], sizes, strides, box, steps, width, fills_nan)

@@ -26,7 +26,7 @@ from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.registers import Action, Read, Write, read, write
-from smemviz.engines.lockstep.ptx.tensor_maps import swizzled
+from smemviz.model.layout.operand_tiles import swizzled
 
 _SHAPE = re.compile(r"m64n(\d+)k(\d+)")
 _SIZES = {"f16": 2, "bf16": 2, "tf32": 4, "e4m3": 1, "e5m2": 1, "s8": 1, "u8": 1}
