@@ -9,6 +9,8 @@ from pathlib import Path
 from helpers import captured
 
 import smemviz
+from smemviz.frontends.reading import read_program
+from smemviz.measure.ncu import ptx_ncu
 from smemviz.measure.ncu.counters import ProfiledLaunch
 from smemviz.measure.ncu.reconcile import reconcile
 from smemviz.measure.ncu.sass import Instruction
@@ -140,6 +142,25 @@ def test_a_site_has_its_verdict() -> None:
         (row,) = captured.rows(name, kernel)[site]
         assert (row.verdict, counts(row)) == (verdict, counted)
         assert because in row.because
+
+
+def test_copies_of_triton_are_loads_and_stores_at_once_and_matrices_are_in_one_counter_of_two() -> None:
+    program, recording = read_program("kernels/triton/matmul.sm_80.ptx"), captured.recording("matmul_triton")
+    (profiled,) = ptx_ncu.as_written(program, ["matmul"], captured.profiled("matmul_triton"))
+    (launch,) = recording.launches
+    made = reconcile(launch, profiled, recording.source, recording.file, (9, 0))
+    assert made.sound
+    assert made.unaccounted == ()
+    rows = {(site.line, site.space, site.op): row for site, row in zip(launch.sites, made.hardware, strict=True)}
+    assert {row.verdict for key, row in rows.items() if key[1:] != ("shared", "store")} == {"agrees"}
+    for line in (30, 31):
+        copy = rows[line, "shared", "store"]
+        assert (copy.verdict, copy.requests, copy.ideal, copy.wavefronts) == ("inflated", 96, 384, 768)
+        assert rows[line, "global", "load"].sectors == 1024
+    # One request less is not what was recorded.
+    fewer = [replace(x, requests=x.requests - ("LDGSTS" in x.opcode)) for x in profiled.instructions]
+    changed = replace(profiled, instructions=tuple(fewer))
+    assert not reconcile(launch, changed, recording.source, recording.file, (9, 0)).sound
 
 
 def test_a_device_function_called_twice_has_an_instruction_for_each_call() -> None:

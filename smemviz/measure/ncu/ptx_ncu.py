@@ -42,7 +42,8 @@ def run_clean(program: PtxProgram, folder: Path) -> None:
             (folder / f"{number}.ptx").write_text(entry.compiled.ptx, encoding="utf-8")
         ptx = _FILE.sub(r'\1"\2.ptx"', entry.compiled.ptx)
         ptx = re.sub(rf"(?<![\w$]){re.escape(entry.symbol)}(?![\w$])", lambda _: entry.name, ptx)
-        compiled = replace(entry.compiled, ptx=ptx, names={entry.name: entry.name})
+        parameters = {entry.name: entry.compiled.parameters.get(entry.symbol, ())}
+        compiled = replace(entry.compiled, ptx=ptx, names={entry.name: entry.name}, parameters=parameters)
         make_clean(Gpu(with_lines=True), replace(entry, compiled=compiled), configuration, args, place)
         return None, ()
 

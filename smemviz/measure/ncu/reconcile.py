@@ -7,6 +7,7 @@ stand on the line it works for. No instruction is used twice and none is dropped
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
@@ -54,6 +55,7 @@ def reconcile(launch: Launch, profiled: ProfiledLaunch, source: str, file: str, 
     executed = [instruction for instruction in profiled.instructions if instruction.requests]
     ledger = _Ledger(RecordedLaunch(launch, cc), executed, lines_of(source), PurePath(file).name)
     _settle_loops(ledger)
+    _settle_copies(ledger)
     for pool in dict.fromkeys(_pool(site) for site in launch.sites):
         ledger = _settled(ledger, pool)
     rows = [_compared(ledger.row(i), launch.sites[i], profiled) for i in range(len(launch.sites))]
@@ -262,6 +264,45 @@ def _settle_loops(ledger: _Ledger) -> None:
         ledger.settle(Unit(ledger.recorded, [i]), assigned, Explanation(False, because))
 
 
+def _settle_copies(ledger: _Ledger) -> None:
+    """Give instructions that load and store at once to both accesses of a ``cp.async``.
+
+    What was recorded is what the hardware calls ideal: it has more wavefronts where a copy is stored in parts.
+    """
+    for spot in dict.fromkeys(ledger.spot_of(x) for x in ledger.unused if x.opcode.startswith("LDGSTS")):
+        here = [x for x in ledger.unused if ledger.spot_of(x) == spot and x.opcode.startswith("LDGSTS")]
+        at = {
+            _pool(ledger.sites[i]): i
+            for i in range(len(ledger.sites))
+            if spot in (ledger.spot(i), (ledger.place(i), None))
+        }
+        store, load = at.get(("shared", "store")), at.get(("global", "load"))
+        if store is None or load is None:
+            continue
+        stored, loaded = ledger.recorded.summary[store], ledger.recorded.summary[load]
+        requests, wavefronts, ideal, sectors = (
+            sum(getattr(x, name) for x in here) for name in ("requests", "wavefronts", "ideal", "sectors")
+        )
+        if (requests, ideal, sectors) != (stored.requests, stored.wavefronts, loaded.sectors):
+            continue
+        by = ", ".join(f"{n} {opcode}" for opcode, n in Counter(x.opcode for x in here).items())
+        because = english(
+            "{requests} by {instructions}, which load and store at once",
+            requests=plural(requests, "request"),
+            instructions=by,
+        )
+        ledger.settle(Unit(ledger.recorded, [load]), here, Explanation(True, because))
+        ledger.assigned[store] = tuple(here)
+        if wavefronts != ideal:
+            because = english(
+                "{what}: {wavefronts} where {ideal} would do, for a copy is stored in parts as these arrive",
+                what=because,
+                wavefronts=plural(wavefronts, "wavefront"),
+                ideal=ideal,
+            )
+        ledger.verdicts[store] = ("agrees" if wavefronts == ideal else "inflated", because)
+
+
 def _compared(row: SiteHardware, site: Site, profiled: ProfiledLaunch) -> SiteHardware:
     """Hold the sum over the instructions of a kind against the counters of the whole launch."""
     kind = _pool(site)[1]
@@ -273,7 +314,8 @@ def _compared(row: SiteHardware, site: Site, profiled: ProfiledLaunch) -> SiteHa
         for instruction in profiled.instructions
         if (instruction.space, instruction.kind) == ("shared", kind)
     )
-    exact = profiled.metrics.get(f"smsp__sass_l1tex_{_WAVEFRONTS}_{_PIPE[kind]}.sum", counted)
+    matrices = sum(x.wavefronts for x in profiled.instructions if x.opcode.startswith("LDSM") and kind == "load")
+    exact = profiled.metrics.get(f"smsp__sass_l1tex_{_WAVEFRONTS}_{_PIPE[kind]}.sum", counted - matrices) + matrices
     pipe = profiled.metrics.get(f"l1tex__{_WAVEFRONTS}_{_PIPE[kind]}.sum", counted)
     if exact != counted or pipe < counted:
         other = exact if exact != counted else pipe
