@@ -49,6 +49,11 @@ def cute_gallery() -> list[Path]:
     return sorted((kernels_dir() / "cute").glob("*.ptx"))
 
 
+def hopper_gallery() -> list[Path]:
+    """Return the gallery's files with instructions of Hopper, in CUDA C++ with a ``main()``, and with recordings."""
+    return sorted((kernels_dir() / "hopper").glob("*.cu"))
+
+
 def recording_for(kernel_file: Path) -> Path | None:
     """Return the recording made from a kernel file on a real GPU, ``recordings/<gpu>/<stem>.smem.npz`` beside it."""
     return min(kernel_file.parent.glob(f"recordings/*/{plain_name(kernel_file)}.smem.npz"), default=None)

@@ -28,7 +28,7 @@ from smemviz.engines.sandbox.sandbox_limits import SandboxLimits
 from smemviz.errors import DEBUG
 from smemviz.i18n import speaking
 from smemviz.model.hardware.compute_capability import KIB, known
-from smemviz.paths import cute_gallery, gallery, kernels_dir, recording_for, triton_gallery
+from smemviz.paths import cute_gallery, gallery, hopper_gallery, kernels_dir, recording_for, triton_gallery
 from smemviz.recordings import data, findings, measured
 from smemviz.testing.budget import check_budget
 from smemviz.testing.fixture import Smem
@@ -220,6 +220,16 @@ def kernels() -> str:
         parts += [
             f"## `{path.relative_to(kernels_dir()).as_posix()}`",
             _text(ast.get_docstring(tree)),
+            _table(("kernel", "what it does"), rows),
+        ]
+    for path in hopper_gallery():
+        text = path.read_text("utf-8")
+        head = re.sub(r"^// ?", "", text.partition("\n\n")[0], flags=re.MULTILINE)
+        found = re.findall(r"((?:^//.*\n)+)__global__[^(]*(?:\(\w+\))?\s+(\w+)\(", text, re.MULTILINE)
+        rows = [(f"`{name}`", _cell(" ".join(re.findall(r"// (.*)", said)))) for said, name in found]
+        parts += [
+            f"## `{path.relative_to(kernels_dir()).as_posix()}`",
+            head,
             _table(("kernel", "what it does"), rows),
         ]
     return "\n\n".join(parts)

@@ -43,7 +43,7 @@ from smemviz.engines.sandbox import SandboxLimits, Supervisor
 from smemviz.engines.sandbox.sharing import Results, Turns
 from smemviz.errors import SmemvizError
 from smemviz.i18n import _, best_of, speak, spoken
-from smemviz.paths import assets_dir, cute_gallery, gallery, triton_gallery
+from smemviz.paths import assets_dir, cute_gallery, gallery, hopper_gallery, triton_gallery
 from smemviz.progress import LINES
 from smemviz.reports.html.page import language_script, messages_element
 
@@ -149,9 +149,8 @@ def create_app(
     sandbox = sandbox or Supervisor()
     texts = Texts(sandbox, shared) if editor else None
     job = Job(environment=LINES, allowed=local)  # one GPU: one measurement at a time
-    library = Library(
-        paths or [*gallery(), *triton_gallery(), *cute_gallery()], texts, local=local, sandbox=sandbox, started=started
-    )
+    files = paths or [*gallery(), *triton_gallery(), *cute_gallery(), *hopper_gallery()]
+    library = Library(files, texts, local=local, sandbox=sandbox, started=started)
     services = Services(library, job, Stopwatch(job), texts, follow)
     app = _App(
         __name__,
