@@ -47,6 +47,8 @@
     }
   }
 
+  window.smemviz.openInEditor = async (text) => visit(`${names.editor}#code=${await squeeze(text)}`);
+
   const linked = () => new URLSearchParams(window.location.hash.slice(1)).get("code");
 
   // What was written last; null where there is nothing, or where the browser keeps nothing for this page.

@@ -3,7 +3,7 @@
   "use strict";
 
   const { ids } = window.smemviz;
-  const FORMS = { svg: "image/svg+xml", png: "image/png", html: "text/html", gif: "image/gif" };
+  const FORMS = { svg: "image/svg+xml", png: "image/png", html: "text/html", gif: "image/gif", mp4: "video/mp4", webm: "video/webm" };
   const SUITES = "/_dash-component-suites/";
 
   // The figure that shares the nearest surroundings with a button.
@@ -160,8 +160,38 @@
     return answer.blob();
   }
 
+  // What this browser films: many programs that show slides take MP4 and no WebM.
+  const films = window.ImageDecoder && window.MediaRecorder ? ["mp4", "webm"] : [];
+  window.smemviz.film = films.find((form) => window.MediaRecorder.isTypeSupported(FORMS[form]));
+
+  // The same as a film, which takes as long to record as to watch.
+  async function filmed(form) {
+    const decoder = new window.ImageDecoder({ data: await (await animated()).arrayBuffer(), type: FORMS.gif });
+    await Promise.all([decoder.completed, decoder.tracks.ready]);
+    const { frameCount } = decoder.tracks.selectedTrack;
+    const canvas = document.createElement("canvas");
+    const pen = canvas.getContext("2d");
+    const recorder = new window.MediaRecorder(canvas.captureStream(), { mimeType: FORMS[form], videoBitsPerSecond: 8e6 });
+    const parts = [];
+    recorder.addEventListener("dataavailable", ({ data }) => parts.push(data));
+    const stopped = new Promise((done) => recorder.addEventListener("stop", done));
+    for (let i = 0; i < frameCount; i++) {
+      const { image } = await decoder.decode({ frameIndex: i });
+      const [width, height] = [image.displayWidth, image.displayHeight].map((side) => side - (side % 2)); // as MP4 wants
+      if (!i) Object.assign(canvas, { width, height });
+      if (!i) recorder.start();
+      pen.drawImage(image, 0, 0);
+      await new Promise((done) => setTimeout(done, image.duration / 1000));
+      image.close();
+    }
+    recorder.stop();
+    await stopped;
+    return new Blob(parts, { type: FORMS[form] });
+  }
+
   async function content(figure, form, title) {
     if (form === "gif") return animated();
+    if (form === window.smemviz.film) return filmed(form);
     if (form === "html") return page(figure, title);
     if (figure.matches(".own-figure")) return form === "png" ? rastered(figure) : drawing(figure).outerHTML;
     const size = { width: figure.offsetWidth, height: figure.offsetHeight, scale: form === "png" ? 3 : 1 };

@@ -319,7 +319,7 @@
   // Left and right step through the requests, Home and End go to the ends, Space plays; up and down, in the source, go
   // through the sites.
   document.addEventListener("keydown", (event) => {
-    const taken = "input, textarea, select, [contenteditable], [role=slider], [role=option], [role=radio], [role=tab]";
+    const taken = "input, textarea, select, [contenteditable], [role=slider], [role=option], [role=radio], [role=tab], [role=separator]";
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest(taken)) return;
     if (!at(ids.TILE) || !launch) return;
     const scrolls = (one) => one.matches(".scroller") && one.scrollWidth > one.clientWidth;

@@ -224,15 +224,17 @@
     return label;
   }
 
-  // What moves can be saved as it does, where the server has what draws that.
-  function offerGif() {
+  // What moves can be saved as it does, where the server has what draws that, and the browser what films it.
+  function offerVideos() {
     const forms = at(ids.TILE).closest(".panel").querySelector(".save-forms");
-    const old = forms.querySelector("[data-save=gif]");
-    if (old) old.remove();
+    for (const old of forms.querySelectorAll(".video")) old.remove();
     if (!layouts.length || !at(ids.LAYOUTS).dataset.gif || window.location.pathname === window.smemviz.names.editor) return;
-    const button = forms.appendChild(forms.lastElementChild.cloneNode());
-    button.dataset.save = "gif";
-    button.textContent = gettext("Video (GIF)");
+    for (const form of ["gif", window.smemviz.film].filter(Boolean)) {
+      const button = forms.appendChild(forms.lastElementChild.cloneNode());
+      button.classList.add("video");
+      button.dataset.save = form;
+      button.textContent = gettext("Video ({form})", { form: { gif: "GIF", mp4: "MP4", webm: "WebM" }[form] });
+    }
   }
 
   window.dash_clientside.smemviz_stage = {
@@ -243,7 +245,7 @@
       chosen = (named(new URLSearchParams(window.location.search).get("layout")) || { name: "written" }).name;
       stop();
       at(ids.LAYOUTS).replaceChildren(...layouts.map(offered));
-      offerGif();
+      offerVideos();
       if (layouts.length) say(layouts[0], named(chosen));
       else [document.body.dataset.layout, at(ids.HEADLINE).hidden, at(ids.STAGED_HEADLINE).hidden, at(ids.LAYOUT_SAYS).textContent] = ["written", false, true, ""];
       if (was !== "written" || chosen !== "written") window.smemviz.drawAgain();

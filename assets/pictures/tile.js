@@ -5,7 +5,7 @@
   const { WIDEST, LEFT, FOOT, MOST, LETTER, badge, ranges, text, sized, named, box, fills, put, veil, upright, svg, step } =
     window.pictures;
   const MOST_VALUES = 1024; // more are a grey haze
-  const SMALLEST = 7.5; // pixels of type of what a cell holds, which it also says when one points at it
+  const SMALLEST = 9; // pixels of type of what a cell holds, which it also says when one points at it
 
   // The lanes in each cell of the array, and whether one of them is in conflict.
   function lanesIn(request, array) {
@@ -79,12 +79,13 @@
   function marked(cells, width, height) {
     const there = cells.flatMap((one, row) =>
       one.map((cell, column) => ({ ...cell, x: LEFT + column * width, y: row * height }))).filter(({ here }) => here);
-    const corner = Math.min(7, width / 2, height / 2).toFixed(1);
+    const said = there.map(({ here, x, y }) => ({ x, y, said: badge(here.lanes), kind: here.hot ? "hot" : "here" }));
+    const names = named(said, width, height);
+    const corner = Math.min(7, width / 2, height / (names ? 3 : 2)).toFixed(1); // clear of the name
     const frames = there.map(({ here, x, y }) =>
       box(x, y, width, height, `class="${here.hot ? "bad" : "lane"}"`) +
       (here.hot ? `<path class="corner" d="M${x.toFixed(1)} ${y.toFixed(1)}h${corner}l-${corner} ${corner}z"/>` : ""));
-    const said = there.map(({ here, x, y }) => ({ x, y, said: badge(here.lanes), kind: here.hot ? "hot" : "here" }));
-    return frames.join("") + named(said, width, height);
+    return frames.join("") + names;
   }
 
   // The cells with where they are drawn, for what sets them in motion.

@@ -82,14 +82,14 @@ def above(path: str, *, editor: bool) -> list[Component]:
             className="site-header",
         ),
         help_sheet(),
-        *([_first_words()] if path == GALLERY else []),
+        *([_first_words(editor=editor)] if path == GALLERY else []),
     ]
 
 
-def _first_words() -> Component:
+def _first_words(*, editor: bool) -> Component:
     """Say what the gallery says, and that its cards are on their way."""
     loading = html.P(_("Loading"), className="origin", role="status")
-    return html.Main([heading(), loading], id=ids.FIRST_WORDS, **{"aria-busy": "true"})
+    return html.Main([heading(editor=editor), loading], id=ids.FIRST_WORDS, **{"aria-busy": "true"})
 
 
 def below() -> Component:

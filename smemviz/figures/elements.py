@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from smemviz.figures.drawing.cells import Marked, cell_text, cells, fitting_size, frames, key
+from smemviz.figures.drawing.cells import Marked, cell_text, cells, fitting_size, frames, key, with_key
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, blend, empty, every, layout
 from smemviz.i18n import N_, _, ngettext, pgettext
 from smemviz.languages import Spelling
@@ -87,7 +87,7 @@ def touched_elements(now: RequestView, shown_array: ShownArray | None, *, theme:
             cells(z, palette, hover=_hover(shown_array, fold, times, inside, now.spelling), x=x, y=y, meta=heads),
             *written,
             *_keys(palette, shades, counts, untouched=len(counts.element) < fold.size),
-            frames(Marked(x, y, here), {"color": colours.frame, "width": 1.5}, _("this request")),
+            *with_key(frames(Marked(x, y, here), {"color": colours.frame, "width": 1.5}, _("this request"))),
         ],
         layout(
             colours,

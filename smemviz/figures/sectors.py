@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from smemviz.figures.bars import labelled, plain
-from smemviz.figures.drawing.cells import LANES, PLOT_WIDTH, Marked, cell_text, cells, key, strikes
+from smemviz.figures.drawing.cells import LANES, PLOT_WIDTH, Marked, cell_text, cells, key, strikes, with_key
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, empty, layout
 from smemviz.i18n import _
 from smemviz.model.counting.global_traffic import Traffic, elements
@@ -57,7 +57,7 @@ def sectors(now: RequestView, *, theme: ThemeName = "light", legend: bool = True
                 meta={"rows": names, "columns": [_span(i * size, size) for i in x.tolist()]},
             ),
             strikes(Marked(x, y, placed.wasted()), {"color": colours.conflict, "width": 1.25}, _("moved and not used")),
-            _sector_frames(placed.sectors_moved(), SECTOR_BYTES // size, colours),
+            *with_key(_sector_frames(placed.sectors_moved(), SECTOR_BYTES // size, colours)),
             cell_text(x, y, texts, size=font, colour=colours.ink, weight=600, meta=LANES),
             key(colours.ramp[0], _("bytes of a lane")),
             key(colours.idle, _("not moved")),

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 import plotly.graph_objects as go
 
-from smemviz.figures.drawing.cells import LANES, PLOT_WIDTH, key, written
+from smemviz.figures.drawing.cells import LANES, PLOT_WIDTH, key, with_key, written
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, blend, empty, every, layout
 from smemviz.i18n import _
 from smemviz.views.grid import lane_label, lanes_in
@@ -124,8 +124,9 @@ def _traces(drawing: _Drawing, colours: Theme, *, unused: bool) -> list[go.Scatt
             for (_layer, colour), boxes in sorted(drawing.fills.items())
         ),
         *(
-            _boxes(boxes, line=looks[hot], name=names[hot])
+            trace
             for hot, boxes in sorted(drawing.frames.items(), reverse=True)
+            for trace in with_key(_boxes(boxes, line=looks[hot], name=names[hot]))
         ),
         *([key(colours.unused, _("never touched"))] if unused else []),
         _text(drawing.lanes, {"size": 12, "color": colours.ink, "weight": 600}, meta=LANES),

@@ -30,6 +30,7 @@ from smemviz.figures.drawing.cells import (
     fitting_size,
     frames,
     key,
+    with_key,
 )
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, blend, empty, every, layout
 from smemviz.i18n import _
@@ -124,8 +125,8 @@ def draw_grid(
     traces = [
         _cells(grid, x, y, lanes, where, colours, hover, with_names, values),
         *(badges(Marked(x, y, which & first), colour, wide=wide) for which, colour in written_on if roomy and named),
-        frames(Marked(x, y, plain & first), plainly, _("lane of this request"), wide=wide),
-        frames(colliding, struck, conflicting or _("lane in conflict: bold, corner marked"), wide=wide),
+        *with_key(frames(Marked(x, y, plain & first), plainly, _("lane of this request"), wide=wide)),
+        *with_key(frames(colliding, struck, conflicting or _("lane in conflict: bold, corner marked"), wide=wide)),
         corners(colliding, colours, lower=corner if roomy else None),
         *(_lanes(x + (wide - 1) / 2, y, badges_of, conflict, named, colours, roomy) if named else ()),
         *(cell_text(x, y + BELOW_BADGE, below, size=size, colour=colours.ink, weight=700) for size in sizes),

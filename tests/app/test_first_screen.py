@@ -98,7 +98,7 @@ def test_lines_of_code_stand_as_close_as_in_an_editor(page: Page) -> None:
 LAB = "/lab?B=32x32%20float32;%20pad=1"
 COMPARE = "/compare?file=square&launch=square:set_row_read_col&launch=square:set_row_read_col_pad"
 KERNEL = "/kernel?file=square&kernel=set_row_read_col&site=1"
-SMALLEST_MARK = {".hot, .here": 9, ".value": 7.5}  # pixels; a cell says what it holds when one points at it too
+SMALLEST_MARK = {".hot, .here": 9, ".value": 9}  # pixels; a cell says what it holds when one points at it too
 # The sizes at which the marks in cells are drawn on the screen.
 MARK_SIZES = """(kinds) => [...document.querySelectorAll(`.own-figure svg :is(${kinds})`)]
   .filter((one) => one.checkVisibility())

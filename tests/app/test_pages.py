@@ -234,7 +234,9 @@ def test_the_editor_opens_on_a_short_kernel_with_a_conflict_and_its_fix(texts: T
 
 
 def test_what_a_newcomer_reads_first_says_what_its_numbers_mean() -> None:
-    assert "down a column they queue at a single one, a 32-way conflict." in text(heading())
+    assert "down a column all 32 queue at one bank. That is a bank conflict." in text(heading(editor=False))
+    assert "drop a .py or .cu file" in text(heading(editor=True))
+    assert "drop" not in text(heading(editor=False))  # nobody may write kernels there
     fixes = sum(task_after(lesson.slug) is not None for lesson in LESSONS)
     assert fixes == 5
     assert "After 5 of them there is a kernel to fix." in text(html.Div(learn_page(LEARN)))

@@ -96,6 +96,52 @@ def test_who_wants_no_motion_has_the_stills(page: Page) -> None:
     expect(page.locator(".motion")).to_have_count(0)
 
 
+def _width(page: Page, selector: str) -> float:
+    return float(page.locator(selector).evaluate("one => one.getBoundingClientRect().width"))
+
+
+@in_browser
+def test_the_border_between_source_and_pictures_is_dragged_and_moved_by_keys(page: Page) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(TRANSPOSE)
+    settle(page)
+    border, shown = page.get_by_role("separator"), page.locator("#position-text").text_content()
+    source, tile = (_width(page, one) for one in ("#source-panel", "#tile svg"))
+    border.focus()
+    page.keyboard.press("ArrowRight")
+    expect(border).to_have_attribute("aria-valuenow", "42")
+    page.wait_for_function(
+        "before => document.querySelector('#tile svg').getBoundingClientRect().width < before", arg=tile
+    )
+    assert _width(page, "#source-panel") > source
+    place = border.bounding_box()
+    assert place is not None
+    page.mouse.move(place["x"] + 8, place["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(100, place["y"] + 60, steps=4)
+    page.mouse.up()
+    expect(border).to_have_attribute("aria-valuenow", "25")  # and no further
+    page.wait_for_function(
+        "before => document.querySelector('#tile svg').getBoundingClientRect().width > before", arg=tile
+    )
+    expect(page.locator("#position-text")).to_have_text(shown or "")  # the arrow did not step
+    axe(page)
+    border.dblclick(position={"x": 8, "y": 60})
+    assert abs(_width(page, "#source-panel") - source) < 2
+
+
+@in_browser
+@pytest.mark.exhaustive
+def test_the_layouts_are_saved_as_a_film(page: Page) -> None:
+    page.goto(TRANSPOSE)
+    settle(page)
+    page.locator("#tile-panel .save > summary").click()
+    with page.expect_download() as download:
+        page.locator("#tile-panel .video").last.click()
+    head = download.value.path().read_bytes()[:12]
+    assert head[4:8] == b"ftyp" or head[:4] == b"\x1aE\xdf\xa3"  # MP4, or WebM
+
+
 @in_browser
 def test_lanes_fall_into_their_bins_while_it_plays(page: Page) -> None:
     page.emulate_media(reduced_motion="no-preference")

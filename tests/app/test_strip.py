@@ -7,6 +7,8 @@ from helpers.fitting import axe
 from helpers.waiting import settle
 from playwright.sync_api import Page, expect
 
+from smemviz.paths import kernels_dir
+
 pytestmark = pytest.mark.browser
 
 
@@ -27,7 +29,7 @@ def test_lanes_queue_down_a_column_and_find_a_bank_each_along_a_row(page: Page) 
     page.goto("/")
     settle(page)
     expect(page.locator("#page .cards")).to_be_attached()
-    told = page.locator("#page .strip [role=status]")
+    told = page.locator("#page .strip [role=status]:not(.brought)")
     expect(told).to_have_text("32 wavefronts", use_inner_text=True)
     assert places(page) == (1, 32)
     page.get_by_role("button", name="along a row").click()
@@ -37,3 +39,26 @@ def test_lanes_queue_down_a_column_and_find_a_bank_each_along_a_row(page: Page) 
     axe(page)
     page.get_by_role("link", name="Start: what a bank is").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("What a bank is")
+
+
+PASTE = """(text) => {
+  const clipboardData = new DataTransfer();
+  clipboardData.setData("text", text);
+  document.body.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true }));
+}"""
+
+
+def test_a_kernel_that_is_brought_opens_in_the_editor_or_gets_its_command(page: Page) -> None:
+    page.goto("/")
+    settle(page)
+    said = page.locator("#page .brought")
+    for file, command in (("reverse.cu", "smemviz reverse.cu"), ("recordings/h200/square.smem.npz", "smemviz square")):
+        with page.expect_file_chooser() as chooser:
+            page.get_by_role("button", name="choose a file").click()
+        chooser.value.set_files(kernels_dir() / file)
+        expect(said.locator("code")).to_contain_text(command)
+    page.evaluate(PASTE, "a shopping list")
+    expect(said).to_have_text("That is no kernel: nothing in it says cuda.")
+    axe(page)
+    page.evaluate(PASTE, (kernels_dir() / "tasks" / "padding.py").read_text("utf-8").replace("TILE", "SIDE"))
+    expect(page.locator(".cm-content")).to_contain_text("SIDE = 32")

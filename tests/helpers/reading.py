@@ -22,7 +22,7 @@ def bold(figure: go.Figure) -> set[str]:
 
 def framed(figure: go.Figure, name: str) -> set[tuple[int, int]]:
     """Return the cells (x, y) that the frames of this name go round."""
-    (trace,) = (trace for trace in figure.data if (trace.name or "").startswith(name))
+    (trace,) = (t for t in figure.data if (t.name or "").startswith(name) and t.mode == "lines")
     x, y = np.asarray(trace.x, float), np.asarray(trace.y, float)
     return {(round(a), round(b)) for a, b in zip(x[~np.isnan(x)], y[~np.isnan(y)], strict=True)}
 

@@ -31,12 +31,12 @@ from smemviz.wording.sentences import facts, present, provenance
 _MOST = 6  # kernels that a card lists before the rest is folded
 
 
-def gallery_page(library: Library) -> list[Component]:
-    """Lay out the gallery."""
+def gallery_page(library: Library, *, editor: bool = False) -> list[Component]:
+    """Lay out the gallery; with an editor, files can be brought to it."""
     files = [file for file in library.files if not file.endswith(COMPILED)]  # a file's page leads to what was compiled
     runs = {file: _run(library, file) for file in files}
     cards = [_card(library, file, run) for file, run in runs.items()]
-    return [heading(), html.Div(cards, className="cards"), _origins(runs), _own_files()]
+    return [heading(editor=editor), html.Div(cards, className="cards"), _origins(runs), _own_files()]
 
 
 def _run(library: Library, file: str) -> ShownRun | SmemvizError:
@@ -73,18 +73,26 @@ def _own_files() -> Component:
     )
 
 
-def heading() -> Component:
+def heading(*, editor: bool) -> Component:
     """Lay out the gallery's first words, for which no file has to be read."""
     pick = html.P(_("Or pick a kernel, to see which lane touches which bank and what that costs."), className="note")
-    return page_title(_("Shared memory, seen"), _strip(), pick, _legend())
+    return page_title(_("Shared memory, seen"), _strip(editor=editor), pick, _legend())
 
 
-def _strip() -> Component:
+def _bring() -> Component:
+    """Take a kernel file that is dropped, pasted or chosen; ``assets/bring.js`` opens it in the editor."""
+    choose = html.Button(_("choose a file"), type="button", className="text-button", **{"data-bring": ""})
+    words = rich("Your own kernel: drop a .py or .cu file on this page, paste its text, or {choose}.", choose=choose)
+    return html.Div([html.P(words), html.P(role="status", className="brought")], className="bring")
+
+
+def _strip(*, editor: bool) -> Component:
     """Show 32 lanes in their banks, at once or in a queue; a style sheet moves them when a button is pressed."""
     lanes = H200.banks
     sentence = _(
-        "Shared memory is {banks}, and each gives one word at a time. 32 lanes along a row find one bank each; down a "
-        "column they queue at a single one, a 32-way conflict.",
+        "Threads of a GPU run 32 at a time, and each of the 32 is a lane. The memory that they share has {banks}, and "
+        "in a turn, called a wavefront, each bank gives one word of 4 bytes. Along a row of an array every lane finds "
+        "a bank of its own; down a column all 32 queue at one bank. That is a bank conflict.",
         banks=count(lanes, "bank"),
     )
     ways = {"row": _("along a row"), "column": _("down a column")}
@@ -100,6 +108,7 @@ def _strip() -> Component:
             html.Div(buttons, className="ways", role="group", **{"aria-label": _("How lanes go through an array")}),
             html.P([html.Strong(cost, className=f"of-{way}") for way, cost in costs.items()], role="status"),
             html.P(start),
+            *([_bring()] if editor else []),
         ],
         className="told",
     )
@@ -206,4 +215,9 @@ def _href(file: str, launch: Launch, nth: int) -> str:
     return f"{KERNEL}?" + urlencode({"file": file} | launch_query(launch, nth))
 
 
-PAGE = Page(GALLERY, "", lambda services, address: gallery_page(services.library), link=N_("Gallery"))
+PAGE = Page(
+    GALLERY,
+    "",
+    lambda services, address: gallery_page(services.library, editor=services.texts is not None),
+    link=N_("Gallery"),
+)

@@ -103,6 +103,14 @@ def frames(at: Marked, line: dict[str, Any], name: str, *, wide: int = 1) -> go.
     return _outline(at, _widened(_FRAME, wide), line=line, name=name, showlegend=bool(at.where.any()))
 
 
+def with_key(frame: go.Scatter) -> list[go.Scatter]:
+    """Return frames and the entry of the key that stands for them, a frame too: Plotly would draw a line."""
+    looks = {"symbol": "square-open", "size": 11, "color": frame.line.color, "line": {"width": frame.line.width}}
+    shown = frame.showlegend is not False
+    entry = go.Scatter(x=[None], y=[None], mode="markers", marker=looks, name=frame.name, showlegend=shown)
+    return [frame.update(showlegend=False), entry]
+
+
 def badges(at: Marked, colour: str, *, wide: int = 1) -> go.Scatter:
     """Fill the upper half of each cell, or of ``wide`` cells from it on: what stands there is no value of the cell."""
     return _filled(at, _widened(_BADGE, wide), colour).update(meta=BADGES)

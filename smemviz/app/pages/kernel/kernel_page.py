@@ -124,6 +124,7 @@ def kernel_layout(program: Program, hardware: Hardware, lead: Sequence[Component
                     [*lead, _source(), _player(), suggest_panel(), _constants(program, hardware)],
                     className="left opening",
                 ),
+                _border(),
                 html.Div(_pictures(), className="right opening"),
             ],
             className="columns",
@@ -132,6 +133,13 @@ def kernel_layout(program: Program, hardware: Hardware, lead: Sequence[Component
         _below(),
     ]
     return html.Div(parts)
+
+
+def _border() -> Component:
+    """Place what is dragged to give the source more room, or the pictures; ``assets/border.js`` does that."""
+    reach = {"aria-valuenow": "40", "aria-valuemin": "25", "aria-valuemax": "70", "aria-orientation": "vertical"}
+    said = {"aria-label": _("Border between source and pictures"), **reach}
+    return Written(html.Div(role="separator", tabIndex=0, className="border", title=_("Drag, or use ← and →"), **said))
 
 
 def _below() -> Component:
