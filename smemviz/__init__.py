@@ -3,8 +3,6 @@
 The public names are loaded when they are first used, so that ``import smemviz`` costs nothing.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from smemviz import errors

@@ -5,8 +5,6 @@ Messages are looked up by their English text with gettext's functions; ``locale/
 translated yet is said in English, and as ``English``, so that a page can mark it as such.
 """
 
-from __future__ import annotations
-
 import gettext as _gettext
 import json
 from collections.abc import Iterable, Iterator, Mapping

@@ -4,8 +4,6 @@ An entry knows what files look like, and names the modules that do the rest. Eac
 so that who writes in one language loads nothing of another.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Sequence
 from pathlib import PurePath

@@ -11,8 +11,6 @@ what Python and Numba say. Such a one is known only where one of its values is a
 of one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Where the gallery and the browser's files lie, in the installed package or the checkout, and where that came from."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

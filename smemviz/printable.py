@@ -1,7 +1,5 @@
 """Text from anywhere, as a terminal or a spreadsheet may have it."""
 
-from __future__ import annotations
-
 import re
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # C0 and C1 but for the tab and the end of a line

@@ -4,8 +4,6 @@ With ``SMEMVIZ_PROGRESS=lines`` in the environment it is a line per step instead
 program that shows it elsewhere.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterator

@@ -6,8 +6,6 @@ cc = "8.6"
 limits = { max_degree = 1, findings = 0 }
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """The dashboard for a WSGI server: ``smemviz.wsgi:app``, told by variables of the environment what to serve."""
 
-from __future__ import annotations
-
 import os
 
 from smemviz.app.factory import create_server

@@ -1,7 +1,5 @@
 """The columns of counts: every place takes them from one list, and every one that is shown is explained."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import asdict
 

@@ -1,7 +1,5 @@
 """README and documentation: commands and code run, links lead somewhere, pictures and figures are the product's."""
 
-from __future__ import annotations
-
 import json
 import re
 import runpy

@@ -1,7 +1,5 @@
 """What is installed: light to import, typed, with its gallery; and what every error has in common."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import re

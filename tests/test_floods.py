@@ -1,7 +1,5 @@
 """Many findings for one reason: what is told of them, and what is kept of all."""
 
-from __future__ import annotations
-
 import json
 import re
 import textwrap

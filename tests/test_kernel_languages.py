@@ -1,7 +1,5 @@
 """A language is an entry and its modules: one made up here is run, explained, suggested for and shown on a page."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import subprocess

@@ -1,7 +1,5 @@
 """A lane is named in its own cell, where its name fits at a size that can be read, and nowhere else."""
 
-from __future__ import annotations
-
 import pytest
 
 from smemviz.views.grid import label_size, lane_label

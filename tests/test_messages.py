@@ -1,7 +1,5 @@
 """The catalogues against the code: nothing unused, every placeholder where it belongs, words that people look for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """The gallery's file of mistakes: each is found, with line, block, threads and what to do."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import textwrap

@@ -1,7 +1,5 @@
 """What a recording shows of itself in a notebook."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is said of where smemviz was installed from."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import json
 from pathlib import Path

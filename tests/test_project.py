@@ -1,7 +1,5 @@
 """What ``[tool.smemviz]`` of a pyproject.toml decides where nobody else does."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What ``import smemviz`` offers: names that are there, and no others."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Texts that are known again: each of its own message, and nothing that was said by others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from string import Formatter
 

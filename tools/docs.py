@@ -3,8 +3,6 @@
 What the program says of itself, in its parsers, docstrings, tables and catalogues, is written once, there.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import inspect

@@ -1,7 +1,5 @@
 """The page about what lockstep executes: lists of names short enough to be read."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from itertools import groupby

@@ -5,8 +5,6 @@ untranslated: pages show them in English until somebody translates them. ``--sha
 messages each catalogue translates; ``--release`` fails unless that is all of them. Both write nothing.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import io

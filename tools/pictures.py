@@ -4,8 +4,6 @@ Pages are what Chromium shows of the dashboard, figures what ``smemviz export`` 
 needs what the tests need: ``pip install '.[test]'`` and a Chromium.
 """
 
-from __future__ import annotations
-
 import io
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """The paths of the pages, for all that leads to them."""
 
-from __future__ import annotations
-
 GALLERY = "/"
 KERNEL = "/kernel"
 COMPARE = "/compare"

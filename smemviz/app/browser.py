@@ -4,8 +4,6 @@ Controls write the URL and nothing else; the URL is taken apart into stores, and
 those. Callbacks without an output write the URL, which is why the circle does not close in Dash's graph.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from dash import ALL, Dash, Input, Output, State

@@ -5,8 +5,6 @@ answer depends on but the language and the files that are served. What the edito
 texts, is answered anew.
 """
 
-from __future__ import annotations
-
 import gzip
 import re
 import sys

@@ -1,7 +1,5 @@
 """The names that kernel files and recordings have in a URL, and which of them are the same in another language."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The ids that pages lay out and scripts look for, written here only: scripts have them as ``window.smemviz.ids``."""
 
-from __future__ import annotations
-
 # The frame of every page.
 PAGE = "page"
 FIRST_WORDS = "first-words"

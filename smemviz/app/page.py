@@ -1,7 +1,5 @@
 """What a page of the dashboard is: a path, a title, and what lays it out and connects it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The pages of the dashboard, in the order of the header, and which of them an address is of."""
 
-from __future__ import annotations
-
 from smemviz.app.page import Page, titled
 from smemviz.app.pages import editor_page, gallery_page, gpus_page, numbers_page
 from smemviz.app.pages.compare import compare_page

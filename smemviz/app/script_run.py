@@ -1,7 +1,5 @@
 """A script of the user's run for a page, in a process of its own: it may change all of it, and may have to be ended."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

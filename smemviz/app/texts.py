@@ -1,7 +1,5 @@
 """The texts that came from browsers: what each gives when it is run, for as long as there is room."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping

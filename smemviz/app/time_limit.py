@@ -1,7 +1,5 @@
 """How long a page waits for a lockstep run, and how far that is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from smemviz.errors import InputError

@@ -1,7 +1,5 @@
 """What is being run for a page, on every page: how far it is, and a button that stops it."""
 
-from __future__ import annotations
-
 from dash import Dash, Input, Output, ctx, dcc, html
 from dash.development.base_component import Component
 

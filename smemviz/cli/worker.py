@@ -1,7 +1,5 @@
 """A process of ``smemviz serve``: ``python -m smemviz.cli.worker DESCRIPTOR``, of a socket that listens."""
 
-from __future__ import annotations
-
 import os
 import sys
 

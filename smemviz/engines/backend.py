@@ -1,7 +1,5 @@
 """Which engine runs, what it captured as a recording, and what a launch leaves in its arrays, as hashes."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import linecache

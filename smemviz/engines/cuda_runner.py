@@ -1,7 +1,5 @@
 """What runs files of CUDA C++: the launches that their comments ask for, their ``main()``, and single kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial

@@ -4,8 +4,6 @@ The file is executed as it is; only what it imports as ``numba.cuda`` differs, s
 smemviz and, in lockstep, nothing of CUDA.
 """
 
-from __future__ import annotations
-
 import builtins
 import importlib
 import inspect

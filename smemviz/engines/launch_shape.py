@@ -1,7 +1,5 @@
 """The shape of a launch, as it is written in its brackets, and the line that it is written in."""
 
-from __future__ import annotations
-
 import math
 import operator
 import os

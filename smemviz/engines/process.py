@@ -1,7 +1,5 @@
 """What the user's own code may change of this process while it runs, and what is put back after it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

@@ -1,7 +1,5 @@
 """What runs files of PTX: the launches that their comments ask for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

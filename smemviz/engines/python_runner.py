@@ -1,7 +1,5 @@
 """What runs kernel files in Python: their ``main()``, whole scripts, and single launches of kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path

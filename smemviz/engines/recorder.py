@@ -1,7 +1,5 @@
 """What an engine has seen of a run so far, in this process and in the child processes that it starts."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import shutil

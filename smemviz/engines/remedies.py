@@ -1,7 +1,5 @@
 """What to do about what a script lacks: a clause behind what Python says of it, with the package to install."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

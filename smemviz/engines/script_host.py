@@ -1,7 +1,5 @@
 """Executing a script as ``python script.py`` does, in this process: the user's own code, trusted as such."""
 
-from __future__ import annotations
-
 import ast
 import linecache
 import re

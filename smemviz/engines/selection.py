@@ -1,7 +1,5 @@
 """Which launches of a run are recorded, and which blocks of each are logged in full."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Banks by wavefront: who is served in which pass through the banks, and with which word."""
 
-from __future__ import annotations
-
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray

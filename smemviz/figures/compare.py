@@ -1,7 +1,5 @@
 """Launches side by side, drawn: wavefronts with their excess, and time with its floor."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import plotly.graph_objects as go

@@ -1,7 +1,5 @@
 """The degrees of a launch: how many of its requests to shared memory are in conflict, and how badly."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import plotly.graph_objects as go

@@ -1,7 +1,5 @@
 """Pictures of the course: the scene of a question, bars of which one answers it, and a set-up of the layout lab."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

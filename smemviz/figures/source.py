@@ -1,7 +1,5 @@
 """The source of a kernel as a picture: its lines, the accesses underlined, and below each line what they cost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape

@@ -1,7 +1,5 @@
 """The requests of a block one after the other: a track per warp, each request as long as its wavefronts."""
 
-from __future__ import annotations
-
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """The time of one launch: floor and net from zero, and every sample under a lens."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import plotly.graph_objects as go

@@ -1,7 +1,5 @@
 """Warps by sites: the worst request each warp made at each site, with the totals of the whole launch."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What is wrong with the arguments of a launch, whatever language its kernel is written in."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

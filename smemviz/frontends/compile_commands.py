@@ -1,7 +1,5 @@
 """The options that a project compiles a file with, from the ``compile_commands.json`` that CMake or Bear writes."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import shlex

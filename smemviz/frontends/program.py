@@ -1,7 +1,5 @@
 """A kernel file as data, in whatever language: its text, its constants and values for them, its kernels."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 from abc import ABC, abstractmethod

@@ -1,7 +1,5 @@
 """Reading a kernel file, in whatever language and as git has it, and the lines of it that belong to a launch."""
 
-from __future__ import annotations
-
 import stat
 import subprocess
 from collections.abc import Mapping

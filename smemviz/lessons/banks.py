@@ -1,7 +1,5 @@
 """The lessons on banks: rows, columns and words that lanes share, each counted by the model."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The lessons on filling shared memory together: who stored what a thread loads, and what a barrier is for."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from smemviz.figures.drawing.style import ThemeName

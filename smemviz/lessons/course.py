@@ -1,7 +1,5 @@
 """The lessons in their order, and the kernels to fix after some of them: slow or wrong, and what each may cost then."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """A lesson on paper: text, question and room for the answer, and on the next page the answer with its pictures."""
 
-from __future__ import annotations
-
 import subprocess
 import tempfile
 from base64 import b64encode

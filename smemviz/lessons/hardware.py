@@ -1,7 +1,5 @@
 """The lessons on what hardware makes of a kernel: merged loads, and how many blocks fit a multiprocessor."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from smemviz.errors import RecordingError

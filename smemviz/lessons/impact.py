@@ -1,7 +1,5 @@
 """The last lesson: whether a conflict matters. It asks for a share of time that was measured on an H200."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Nothing here knows an answer: a lesson's ``stage`` computes it from a recording 
 stand. Messages are marked where they are written and looked up where they are shown.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

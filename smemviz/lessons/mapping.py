@@ -1,7 +1,5 @@
 """The lessons on other mappings: a swizzle, and which threads add which elements; counted from recordings."""
 
-from __future__ import annotations
-
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Question, Stage, Text, Values
 from smemviz.lessons.pads import cost, pictures

@@ -1,7 +1,5 @@
 """The lessons on padding: by one, in a rectangle, and by hand; counted from recordings of the gallery's kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import cache
 

@@ -1,7 +1,5 @@
 """What several lessons show and say: recordings of kernels, arrays with the lanes of a request, source, sentences."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The first lessons: why there is shared memory, and which lane of which warp a thread is; counted from recordings."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from smemviz.errors import RecordingError

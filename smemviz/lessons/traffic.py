@@ -1,7 +1,5 @@
 """The lessons on global memory: sectors, and what a tile saves; counted from recordings."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from smemviz.errors import RecordingError

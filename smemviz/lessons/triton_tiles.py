@@ -1,7 +1,5 @@
 """The lesson on shared memory that a compiler lays out: an operand of a dot in Triton, counted from a recording."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from smemviz.i18n import N_, _

@@ -1,7 +1,5 @@
 """What measures a kernel file on a GPU, by its language."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from typing import Any
 

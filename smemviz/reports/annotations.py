@@ -1,7 +1,5 @@
 """What a run or a comparison found, at its places in the source: as GitHub shows it beside the lines, and as SARIF."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

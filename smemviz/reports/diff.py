@@ -1,7 +1,5 @@
 """Two recordings side by side, as plain data, as tables and as Markdown; all say the same."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal

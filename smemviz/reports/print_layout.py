@@ -1,7 +1,5 @@
 """Figures made ready for print, as vectors, with text that is the size asked for or fits."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a recording counted, as plain data and as tables, which say the same; beside it what Nsight Compute counted."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

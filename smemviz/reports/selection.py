@@ -1,7 +1,5 @@
 """Which launch and which request of a recording is meant: what the command line names, each name checked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

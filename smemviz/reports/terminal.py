@@ -1,7 +1,5 @@
 """What verbs print: tables and lines for a terminal, or one JSON document."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Collection, Iterator, Sequence, Set

@@ -5,8 +5,6 @@ order its barriers allow; one whose wavefronts are not counted takes one microse
 Google, the JSON object form.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The whole answer to "what should I change?": suggestions, each verified as far as this machine can, and one diff."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The text of a ``.cu`` file as layouts are written into it: where a shared array is declared and reached."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

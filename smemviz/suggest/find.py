@@ -3,8 +3,6 @@
 Predicted from the requests that were recorded; nothing is run here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ The compiler lays shared memory out, so there is no layout to write. What it mak
 numbers. Each is turned by one step, the file is run with it, and what shared memory then serves is counted.
 """
 
-from __future__ import annotations
-
 import ast
 import math
 import re

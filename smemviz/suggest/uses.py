@@ -4,8 +4,6 @@ What a layout changes has to be in sight: an array that gets another name, a vie
 others call too is refused, with the line.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass

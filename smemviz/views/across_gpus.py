@@ -1,7 +1,5 @@
 """One access on every GPU, in words: what it costs, why that differs, and what the count rests on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -4,8 +4,6 @@ The terminal, JSON, the report, CSV and Parquet, the notebook, the kernel page a
 all take their columns from here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal

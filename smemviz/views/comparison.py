@@ -1,7 +1,5 @@
 """Launches side by side as data: a row each, for the pictures, the table and the CSV."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Hashable, Sequence

@@ -1,7 +1,5 @@
 """How many requests of a launch have each degree of conflict."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

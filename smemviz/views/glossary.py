@@ -1,7 +1,5 @@
 """A number that is explained: what it is, how it comes about, and what it rests on."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from smemviz.i18n import N_, _

@@ -1,7 +1,5 @@
 """A set-up of the layout lab: an array, accesses to it, hardware that counts; one request, and the array as cells."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal

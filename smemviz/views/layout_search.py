@@ -1,7 +1,5 @@
 """What the search for a layout found, as rows of a table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The requests of a block one after the other, each as long as its wavefronts: what a timeline and a trace show."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

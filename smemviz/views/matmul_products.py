@@ -1,7 +1,5 @@
 """The matrix products of one size as data, a row per kernel, and times that others published beside ours."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal

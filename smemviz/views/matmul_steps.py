@@ -3,8 +3,6 @@
 Everything comes from the requests of a recording: which elements come in, which words are read, in what order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal

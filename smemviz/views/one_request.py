@@ -1,7 +1,5 @@
 """One request on one array, as plain data: what a browser draws with the pictures that play a recording."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

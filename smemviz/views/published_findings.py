@@ -1,7 +1,5 @@
 """What others published of the work that kernels of the gallery do, and what was recorded for it, as text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath

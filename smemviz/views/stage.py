@@ -4,8 +4,6 @@ Padded or swizzled, a kernel asks for the same elements elsewhere. Each array ke
 grows moves those behind it by whole rows of banks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property

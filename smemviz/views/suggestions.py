@@ -1,7 +1,5 @@
 """Suggestions in words: rows of a table from what ``smemviz suggest --json`` prints."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 

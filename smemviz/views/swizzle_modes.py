@@ -1,7 +1,5 @@
 """A tile in each layout that tensor copies make: what accesses to it cost there, and where its pieces lie."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

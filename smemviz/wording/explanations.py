@@ -1,7 +1,5 @@
 """Why each site of a launch costs what it costs, and what would mend it: from the recorded requests, in words."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """What to look at first: what a run recorded and its worst line, or the mistake to fix first."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Does it matter? What the excess of a launch costs, held against the clock and said in words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Short texts: numbers, what is counted, lanes in ranges, the state of a card; joining lists and sentences."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date

@@ -1,7 +1,5 @@
 """Layout changes in words: what to change, and what that leaves."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from smemviz.i18n import _, ngettext

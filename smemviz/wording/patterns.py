@@ -1,7 +1,5 @@
 """A pattern in words, and why the degree of a request follows from it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import reduce
 from math import gcd

@@ -1,7 +1,5 @@
 """What the pictures show, said in words: headlines, the present request, where a number comes from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime

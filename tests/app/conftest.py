@@ -1,7 +1,5 @@
 """A served dashboard and a page of it that must stay quiet."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The configuration of nginx that the documentation gives, as it stands there."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

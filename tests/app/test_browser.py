@@ -1,7 +1,5 @@
 """The dashboard as its users meet it; the numbers are those the H200 counts (tests/data/h200_counters.csv)."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

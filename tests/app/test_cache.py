@@ -1,7 +1,5 @@
 """What a server keeps: the latest results and answers, worked out once, as long as there is room."""
 
-from __future__ import annotations
-
 import ast
 import gc
 import gzip

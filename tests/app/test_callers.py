@@ -1,7 +1,5 @@
 """Whom a dashboard answers, and the server under it, spoken to over a socket."""
 
-from __future__ import annotations
-
 import re
 import socket
 import threading

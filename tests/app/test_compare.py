@@ -1,7 +1,5 @@
 """The compare page: tiles, table, what changed in a file, and a kernel in CUDA C++ as written and as compiled."""
 
-from __future__ import annotations
-
 import csv
 import re
 from pathlib import Path

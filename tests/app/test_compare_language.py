@@ -1,7 +1,5 @@
 """The compare page in a language in brackets: every text is a message or data, and none stays for the next."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

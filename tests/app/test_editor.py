@@ -1,7 +1,5 @@
 """The editor as its users meet it: write, run, see, and be told at the line what is wrong."""
 
-from __future__ import annotations
-
 import gc
 import json
 import re

@@ -1,7 +1,5 @@
 """The dashboard without a mouse, without sight, without a wide screen, and without motion."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The button that every figure has, and the files it makes in the browser."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A file that is edited while its page is open."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Global memory and CUDA C++ on the page: sectors, the elements touched, two index orders, a define as a knob."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 

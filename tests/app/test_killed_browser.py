@@ -1,7 +1,5 @@
 """A page whose server loses a process, as the one who reads it sees it."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

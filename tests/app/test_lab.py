@@ -1,7 +1,5 @@
 """The layout lab and the page of all GPUs, in a browser and without; numbers are those of the H200 and the guides."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, replace
 from pathlib import Path

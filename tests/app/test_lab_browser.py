@@ -1,7 +1,5 @@
 """The layout lab in a browser, and the way from it to the page of all GPUs."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import quote
 

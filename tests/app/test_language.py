@@ -1,7 +1,5 @@
 """The language of pages: every text of the frame, the gallery and the kernel page is a message, and none is kept."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor

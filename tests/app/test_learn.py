@@ -1,7 +1,5 @@
 """The Learn pages in a browser: answers, progress, a class, and paper."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Who points at a lane, an element, a bank or an access sees the same in the tile, the banks and the source."""
 
-from __future__ import annotations
-
 import pytest
 from helpers.fitting import axe
 from helpers.waiting import settle

@@ -1,7 +1,5 @@
 """The matrix product page, on a sweep with round numbers (tests/figures/swept.py) and counts made in lockstep."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

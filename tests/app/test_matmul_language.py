@@ -1,7 +1,5 @@
 """The matrix product page in a language in brackets: every text is a message or data, and none stays for the next."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

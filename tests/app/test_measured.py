@@ -1,7 +1,5 @@
 """Times and counts of the kernel and the compare page, in a browser; the numbers are those of ``measured.py``."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """Mistakes in a kernel file: badges, marked lines, notices, refusals, and the way back from them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 

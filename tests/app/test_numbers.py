@@ -1,7 +1,5 @@
 """The page that explains the numbers: none that is shown is left out, and its examples are those of the recording."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

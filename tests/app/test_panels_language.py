@@ -1,7 +1,5 @@
 """Panels, lessons, the lab, the editor and the GPUs in a language in brackets: every text is a message, or data."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

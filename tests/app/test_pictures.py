@@ -1,7 +1,5 @@
 """Pictures are drawn once for whoever asks for them in the same words."""
 
-from __future__ import annotations
-
 import gc
 import json
 import threading

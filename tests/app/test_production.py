@@ -1,7 +1,5 @@
 """The server for many, spoken to over a socket, and what stands before the pages."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket

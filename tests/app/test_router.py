@@ -1,7 +1,5 @@
 """Every page stands in one list, has a title, and calls what stands in its URL as the server does."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 

@@ -1,7 +1,5 @@
 """The page of a script: it is run in a process of its own, with the values of its constants, and says what fails."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

@@ -1,7 +1,5 @@
 """What the scripts of the pages and the server know of each other, and what the server sends for them to draw."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

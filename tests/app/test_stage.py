@@ -1,7 +1,5 @@
 """The stage: a launch's block in other layouts of its arrays, on its page."""
 
-from __future__ import annotations
-
 import pytest
 from helpers.fitting import axe
 from helpers.gallery import h200

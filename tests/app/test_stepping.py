@@ -1,7 +1,5 @@
 """Stepping and playing happen in the browser: what was sent with a launch is enough for all of its requests."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

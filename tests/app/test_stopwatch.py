@@ -1,7 +1,5 @@
 """Measuring from the dashboard, with a command of ours in place of ``smemviz time``."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

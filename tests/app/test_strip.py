@@ -1,7 +1,5 @@
 """The gallery's first words show lanes in their banks, at once or in a queue."""
 
-from __future__ import annotations
-
 import pytest
 from helpers.fitting import axe
 from helpers.waiting import settle

@@ -1,7 +1,5 @@
 """The panels that explain the site one looks at, and suggest another layout with a command of ours in between."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

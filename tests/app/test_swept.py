@@ -1,7 +1,5 @@
 """The kernel page with what a sweep over sizes measured, where the recording has other constants; and scopes."""
 
-from __future__ import annotations
-
 import pytest
 from helpers.components import parts, text
 

@@ -1,7 +1,5 @@
 """The page of swizzles: where tensor copies put a tile, and what accesses to it cost there."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

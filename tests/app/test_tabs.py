@@ -1,7 +1,5 @@
 """What else there is to say of a launch stands below the first screen, in tabs."""
 
-from __future__ import annotations
-
 import pytest
 from dash import html
 from helpers.fitting import axe

@@ -1,7 +1,5 @@
 """Commands that pages start: one at a time, none where others reach the server; here they are lines of Python."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What a lesson tells a class, what a presenter shows, and what is to be fixed after it."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -3,8 +3,6 @@
 Texts are looked up in the catalogue, so that a better translation breaks nothing.
 """
 
-from __future__ import annotations
-
 import pytest
 from helpers.fitting import CUT_OFF, axe
 from helpers.made_kernels import SHORT

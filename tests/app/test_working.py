@@ -1,7 +1,5 @@
 """A server that is busy says so, and a page says what it waits for and can stop it."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator, Mapping

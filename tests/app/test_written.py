@@ -1,7 +1,5 @@
 """What reaches the browser as HTML: what was meant, no text as an element, English marked where it stays."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

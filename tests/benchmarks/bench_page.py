@@ -10,8 +10,6 @@ tile with Plotly; the page loaded anew; one kernel in Numba's CUDA simulator, in
 Machines that do other work measure that too. Needs Chromium.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import shutil

@@ -13,8 +13,6 @@ Where there are more than two cores the visitors have the others. It exits 1 aft
 that are promised is missed. Needs Linux.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import json

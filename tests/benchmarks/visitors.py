@@ -1,7 +1,5 @@
 """A server that is running, those who ask it as browsers do, and how long they wait."""
 
-from __future__ import annotations
-
 import gzip
 import http.client
 import json

@@ -1,7 +1,5 @@
 """What a person, a script and a shell see of the command line."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

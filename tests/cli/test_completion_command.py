@@ -1,7 +1,5 @@
 """What a shell completes of smemviz, asked of bash itself."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

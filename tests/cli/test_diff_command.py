@@ -1,7 +1,5 @@
 """What ``smemviz diff`` prints, and how it exits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

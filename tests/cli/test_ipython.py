@@ -1,7 +1,5 @@
 """``%load_ext smemviz`` and ``%%smemviz`` in IPython."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The hook for pre-commit: what it runs for the files of a commit."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The last line of ``smemviz run``: what was recorded, where to begin, how to look; and times stored in a recording."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """``smemviz serve``: several processes at one port, as whoever runs it sees them."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

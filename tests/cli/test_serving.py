@@ -1,7 +1,5 @@
 """What serving says on the command line: ports, browsers, other machines, and how it ends."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What smemviz show prints of a recording, as a table and as JSON."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Ways in which a script may end or change the process that records it: what was recorded is kept, and it is said."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """``smemviz suggest``: what it prints, what it leaves alone, and its exit codes."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

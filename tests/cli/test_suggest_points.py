@@ -1,7 +1,5 @@
 """``smemviz suggest --over``: an answer for each choice of constants."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """Bad ``.cu`` files on the command line: one line each, the exit code, and nothing of another file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Launches that run compiled record what NumPy records of them; what looks like a mistake is left to NumPy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The compiler in a process of its own: what makes it crash, takes all time or memory, or is stopped."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

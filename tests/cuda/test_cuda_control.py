@@ -1,7 +1,5 @@
 """What threads do together, from CUDA C++: shuffles, votes, atomics, barriers, cooperative groups; and functions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from helpers.cuda_compute import N, compute

@@ -1,7 +1,5 @@
 """What ``smemviz features`` says of CUDA C++ is so."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A ``.cu`` file as a program: constants, launches, errors in one line, and what can be run of it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace

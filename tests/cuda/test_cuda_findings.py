@@ -1,7 +1,5 @@
 """What a GPU does not tell of a kernel in CUDA C++: each mistake is found where it is made."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kernels written in CUDA C++ and in Python make the same requests."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from functools import cache

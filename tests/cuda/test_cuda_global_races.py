@@ -1,7 +1,5 @@
 """Races in global memory of kernels in CUDA C++."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What the gpu engine does with CUDA C++, without a GPU: rewritten PTX runs in the interpreter, and ptxas takes it."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Instructions that are Hopper's own, from CUDA C++, against what NumPy says, as an H200 does: see ``tests/model``."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

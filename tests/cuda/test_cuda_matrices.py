@@ -1,7 +1,5 @@
 """Instructions on matrices, from CUDA C++, against NumPy: ldmatrix, stmatrix, mma and wmma."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

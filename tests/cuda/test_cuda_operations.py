@@ -1,7 +1,5 @@
 """Every family of PTX instructions, from CUDA C++, against NumPy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

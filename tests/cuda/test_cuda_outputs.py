@@ -1,7 +1,5 @@
 """What is made of a recording of CUDA C++: data, pages, notebooks, differences, pytest; each with its own numbers."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

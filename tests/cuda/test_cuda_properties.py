@@ -3,8 +3,6 @@
 What each instruction gives is written here from the PTX manual, number by number, and knows nothing of NumPy.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache

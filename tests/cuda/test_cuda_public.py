@@ -1,7 +1,5 @@
 """Kernels of public repositories that were run in lockstep and held against NumPy: facts, without their code."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections import Counter

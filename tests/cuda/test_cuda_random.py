@@ -1,7 +1,5 @@
 """Small kernels made at random, each in CUDA C++ and in Python: the same requests and the same results."""
 
-from __future__ import annotations
-
 import importlib.util
 import random
 from collections.abc import Callable

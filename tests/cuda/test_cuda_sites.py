@@ -1,7 +1,5 @@
 """The accesses of CUDA C++ as they are written: which there are, and what they are called."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

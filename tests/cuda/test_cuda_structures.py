@@ -1,7 +1,5 @@
 """Structures that a launch line passes by value: their bytes are C++'s, their arrays seen, errors name the field."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Layouts written into CUDA C++: the text that comes out, what is refused, and that it keeps its promise when run."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

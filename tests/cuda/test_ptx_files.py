@@ -1,7 +1,5 @@
 """Files of PTX: launches in comments, places in their source, types that the code tells, and errors in one line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

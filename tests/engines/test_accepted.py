@@ -1,7 +1,5 @@
 """What Numba compiles for CUDA runs in lockstep: constructs met in public scripts, each written anew."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

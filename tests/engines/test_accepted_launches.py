@@ -1,7 +1,5 @@
 """Scripts that launch in ways of their own run in lockstep: refused kernels, vectorized functions, child processes."""
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """Scripts that launch with cuda.core, in lockstep without a GPU; and on one, which is made up here."""
 
-from __future__ import annotations
-
 import ctypes
 import importlib
 import sys

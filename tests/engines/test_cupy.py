@@ -1,7 +1,5 @@
 """Scripts with CuPy's raw kernels, in lockstep without CuPy and without a GPU."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import AbstractContextManager
 from pathlib import Path

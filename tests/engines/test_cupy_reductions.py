@@ -1,7 +1,5 @@
 """Reduction kernels of CuPy's where there is no GPU: their results are NumPy's, and their tree is seen."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from textwrap import dedent
 

@@ -1,7 +1,5 @@
 """The part of CuPy that scripts with raw kernels get where there is no GPU."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from textwrap import dedent
 

@@ -1,7 +1,5 @@
 """Where the lanes of a warp meet in a kernel that is counted on a GPU: before every block, as in lockstep."""
 
-from __future__ import annotations
-
 import pytest
 
 from smemviz.engines.gpu.ptx.ptx_text import EntryText, alone

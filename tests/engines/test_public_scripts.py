@@ -7,8 +7,6 @@ its launches; ``h200`` is whether requests, wavefronts and sectors of each were 
 are empty where it did not run there. Some that end in time ran there with smaller numbers, and ``sites`` are of these.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections import Counter

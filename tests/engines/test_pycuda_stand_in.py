@@ -1,7 +1,5 @@
 """The part of PyCUDA that scripts of courses use, where it is not installed."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from types import ModuleType

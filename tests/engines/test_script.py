@@ -1,7 +1,5 @@
 """Scripts as they are, in lockstep: what is recorded, what they see of the world, and that nothing of it stays."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import os

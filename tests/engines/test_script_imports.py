@@ -1,7 +1,5 @@
 """What a script imports that is not here: its package, what stands in for it, or that its kernels are not recorded."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

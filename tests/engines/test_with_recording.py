@@ -1,7 +1,5 @@
 """Launches in a with statement, in lockstep: what is recorded, and what they leave as it was."""
 
-from __future__ import annotations
-
 import multiprocessing
 import subprocess
 import sys

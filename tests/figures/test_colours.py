@@ -1,8 +1,6 @@
 """Contrast as WCAG 2.2 AA wants it (1.4.3: 4.5 for text, 1.4.11: 3 for marks), and colours that the colour-blind tell
 apart, in both themes. Banks are a ramp: neighbours need not differ, and every cell says its bank in words."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """How many requests of a launch have each degree: the numbers, the bars, and what is said of them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

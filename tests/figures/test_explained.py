@@ -1,7 +1,5 @@
 """Explanations: the sentences of the gallery, and arithmetic that always gives what is counted."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Explanations in a language in brackets: every word is a message or data, and none stays for the next reader."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Figures and sentences in a language in brackets: every text is a message or data, and none stays for the next."""
 
-from __future__ import annotations
-
 import ast
 import json
 from collections.abc import Callable, Iterator, Mapping

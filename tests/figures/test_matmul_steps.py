@@ -1,7 +1,5 @@
 """The tiled product of two 16 x 16 matrices by tiles of 8, in steps, from a lockstep recording."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
 

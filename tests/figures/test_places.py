@@ -1,7 +1,5 @@
 """The access that is shown is found again: by its place, in another kernel by how it is written."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Pictures on a slide: type is large, labels touch no other, code keeps the lines that cost something."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import pytest
 from helpers.tiers import one_in

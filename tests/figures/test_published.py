@@ -1,7 +1,5 @@
 """Published figures beside those of the gallery's recordings."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The pictures of global memory, on the matrix product in both index orders of document 003."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How numbers, words and whole sentences about a launch are written."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import date
 

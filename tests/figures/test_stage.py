@@ -1,7 +1,5 @@
 """A launch in the layouts found for its arrays: where its elements go, and that its counts are as promised."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The tile and the banks of one request."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

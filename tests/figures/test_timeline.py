@@ -1,7 +1,5 @@
 """Times as they were sampled, the requests of a block in time, and its warps by accesses."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a project's ``compile_commands.json`` says of a file."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

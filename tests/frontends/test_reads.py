@@ -1,7 +1,5 @@
 """Which constants a kernel reads."""
 
-from __future__ import annotations
-
 import pytest
 
 from smemviz.frontends.numba.python_frontend import code_reads, constants_read

@@ -1,7 +1,5 @@
 """The ``main()`` that is proposed for a file that only defines kernels: it runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

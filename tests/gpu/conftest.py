@@ -1,7 +1,5 @@
 """Tests that need a GPU: skipped, and saying so, where there is none; those that measure have it to themselves."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections.abc import Iterator

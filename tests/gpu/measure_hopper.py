@@ -6,8 +6,6 @@
 The file of counters has those metrics of which a launch makes more, or fewer, than one without what is measured.
 """
 
-from __future__ import annotations
-
 import csv
 import ctypes
 import io

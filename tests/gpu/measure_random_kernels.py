@@ -7,8 +7,6 @@ under Nsight Compute. ``apart`` are launches whose lanes make the same accesses 
 stay apart after a branch. With ``conditions`` as the last word the kernels are rich in short circuits and choices.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Processes that a script starts: what they launch on a GPU is recorded where a GPU can be used."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """cuda.core on a real GPU: its launches are recorded as in lockstep, and made."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

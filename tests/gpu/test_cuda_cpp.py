@@ -1,7 +1,5 @@
 """CUDA C++ on a real GPU: the same as lockstep, without changing a result."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

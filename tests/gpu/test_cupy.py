@@ -1,7 +1,5 @@
 """CuPy's kernels on a real GPU: recorded as in lockstep, and run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

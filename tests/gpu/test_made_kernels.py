@@ -1,7 +1,5 @@
 """Kernels that Numba makes of a script's functions on a real GPU: recorded as in lockstep, and timed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

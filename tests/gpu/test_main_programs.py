@@ -1,7 +1,5 @@
 """A ``main()`` whose launches are made on a real GPU: the same results and requests as in lockstep."""
 
-from __future__ import annotations
-
 import shutil
 import textwrap
 from pathlib import Path

@@ -1,7 +1,5 @@
 """PyCUDA's kernels on a real GPU where it is not installed: recorded as in lockstep, and run."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Suggestions on a real GPU: what was predicted is what it counts, and it is faster."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``smemviz verify`` on this machine's GPU, where Nsight Compute may count."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

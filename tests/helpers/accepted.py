@@ -1,7 +1,5 @@
 """Scripts around the body of one kernel, as Numba compiles it for CUDA."""
 
-from __future__ import annotations
-
 import textwrap
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The browser that the tests open, and what happens where there is none."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

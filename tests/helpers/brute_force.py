@@ -1,7 +1,5 @@
 """The rules of shared memory a second time: bytes, sets and loops, and nothing of the model but its words."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 
 from smemviz.recordings.vocabulary import MATRICES

@@ -1,7 +1,5 @@
 """What the pages of a dashboard send to their server."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

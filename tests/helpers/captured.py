@@ -4,8 +4,6 @@
 the columns and instructions nothing reads. ``crowded`` is traffic.py with SIZE=2048 and a log of 1 MiB.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

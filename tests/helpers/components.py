@@ -1,7 +1,5 @@
 """Reading components of a page, and what callbacks fill a page with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from dash.development.base_component import Component

@@ -1,7 +1,5 @@
 """Every construct of Python and NumPy that Numba's documentation for CUDA speaks of, and near misses, one by one."""
 
-from __future__ import annotations
-
 import json
 import textwrap
 from dataclasses import dataclass

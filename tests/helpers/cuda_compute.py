@@ -1,7 +1,5 @@
 """Kernels in CUDA C++ of one expression, computed for many numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """What ``tools/messages.py`` finds in the code, for tests."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from functools import cache

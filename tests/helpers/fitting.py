@@ -1,7 +1,5 @@
 """What does not fit a screen, and what axe finds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe

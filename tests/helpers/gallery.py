@@ -1,7 +1,5 @@
 """What an H200 recorded of the gallery, and an H100; and its matrix products in lockstep."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Launches of the small kernels of ``hopper_kernels``, and what NumPy says of their results."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any

@@ -4,8 +4,6 @@ They run in lockstep and, by ``tests/gpu/measure_hopper.py``, on a GPU; what the
 ``tests/data/hopper``.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What NumPy says that the launches of ``hopper_cases`` leave."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Each is a name, a text, and what the one line of refusal has to say. ``host`` wr
 a ``main()``, ``kernel`` those of a kernel.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from textwrap import indent
 

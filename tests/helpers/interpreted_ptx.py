@@ -1,7 +1,5 @@
 """What a GPU does, without one: PTX run by the interpreter, what Numba makes of a kernel, and what its passes count."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import tempfile

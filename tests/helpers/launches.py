@@ -1,7 +1,5 @@
 """Small launches written down by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from smemviz.recordings.data import ArrayInfo, Launch, Requests, Site, Space, Totals

@@ -1,7 +1,5 @@
 """The answer of a lesson for values of its parameters."""
 
-from __future__ import annotations
-
 from itertools import product
 
 from smemviz.lessons.lesson import Lesson

@@ -1,7 +1,5 @@
 """Scripts that launch with CuPy, PyCUDA (memory given to a kernel in each way) and cuda.core (a template, and C)."""
 
-from __future__ import annotations
-
 CUPY_TURN = '''\
 import numpy as np
 import cupy as cp

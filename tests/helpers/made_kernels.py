@@ -1,7 +1,5 @@
 """Kernel files made for tests: a tile that is stored one way and loaded another."""
 
-from __future__ import annotations
-
 from smemviz.frontends.program import Program
 from smemviz.frontends.reading import parse_program
 

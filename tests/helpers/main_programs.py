@@ -1,7 +1,5 @@
 """Programs in CUDA C++ with a ``main()``, and what they print."""
 
-from __future__ import annotations
-
 TURN = """\
     #include <cstdio>
     #define TILE 32

@@ -1,7 +1,5 @@
 """The six square kernels with times, verdicts and a calibration, written down by hand after what an H200 gave."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from helpers.synthetic import square_recording

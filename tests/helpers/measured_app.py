@@ -1,7 +1,5 @@
 """A dashboard on kernel files whose recordings have times and verdicts with known numbers."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

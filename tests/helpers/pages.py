@@ -1,7 +1,5 @@
 """A dashboard in a browser: served, opened and watched, and what is asked of its pages again and again."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

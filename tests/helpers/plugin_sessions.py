@@ -1,7 +1,5 @@
 """Tests that a session of the plugin runs."""
 
-from __future__ import annotations
-
 COLUMN = """
 def test_column(smem):
     recording = smem.run("square.py", constants={"IPAD": 1}, engine="lockstep")

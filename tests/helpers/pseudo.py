@@ -3,8 +3,6 @@
 ``⟦Banks by ⟧wavefront`` tells both a text that was forgotten and an English word that was put into a message.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager

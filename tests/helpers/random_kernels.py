@@ -1,7 +1,5 @@
 """Small kernels made at random, each in CUDA C++ and in Python, whose text both languages read alike."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A repository for tests of revisions."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

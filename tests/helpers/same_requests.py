@@ -1,7 +1,5 @@
 """The requests of a launch in a form in which those of two languages can be compared."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

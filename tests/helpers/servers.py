@@ -1,7 +1,5 @@
 """What tests of servers and of processes need: ports, sockets, and whether a process runs."""
 
-from __future__ import annotations
-
 import re
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Recordings made up for tests: one by hand, and any number by Hypothesis."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

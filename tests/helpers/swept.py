@@ -1,7 +1,5 @@
 """A sweep with round numbers."""
 
-from __future__ import annotations
-
 from smemviz.recordings.measured import Device
 from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, Ceiling, Clocked, Host, Point, Size, Sweep, Traffic
 

@@ -1,7 +1,5 @@
 """Recordings of the square kernels written down by hand: what the figures are tested on, without any engine."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Which of many cases of a kind every change has to pass; the others are left to a run of everything."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from typing import Any
 

@@ -7,8 +7,6 @@ nor are complex numbers multiplied: a compiler may make one instruction of both,
 remainders of floats, whose NaN a CPU treats differently, are not there either.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from random import Random
 

@@ -1,7 +1,5 @@
 """Random functions in which variables are assigned numbers of different types in branches and loops."""
 
-from __future__ import annotations
-
 from random import Random
 
 TYPES = ["int8", "int32", "int64", "uint8", "uint32", "float32", "float64"]

@@ -1,7 +1,5 @@
 """What the tests in a browser wait for, and for how long."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from time import monotonic
 from typing import Any

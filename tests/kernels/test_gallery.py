@@ -1,7 +1,5 @@
 """Sums, the stencil, sub-matrices and chases of the gallery: right for other sizes, and what each costs."""
 
-from __future__ import annotations
-
 import itertools
 import re
 

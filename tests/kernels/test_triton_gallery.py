@@ -1,7 +1,5 @@
 """The gallery in Triton, without Triton: what is recorded is what its PTX does, and pages show it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The answers of the lessons: those that are known of the H200, and all of them counted a second time by hand."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from math import gcd

@@ -1,7 +1,5 @@
 """Handouts, opened again: what stands on which page, in every language."""
 
-from __future__ import annotations
-
 import re
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How answers are read, what is said to wrong ones, and how lessons and their knobs are named."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

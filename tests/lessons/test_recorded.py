@@ -1,7 +1,5 @@
 """What lessons look at: which recordings, which request, and the bars that compare."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import smemviz

@@ -1,7 +1,5 @@
 """Kernels to fix: what they begin with fails and shows why, and solutions of several kinds pass."""
 
-from __future__ import annotations
-
 import pytest
 
 from smemviz.engines.sandbox.run import run_text

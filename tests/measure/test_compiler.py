@@ -1,7 +1,5 @@
 """What a compiler may leave out or merge, done to small logs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from helpers import launches

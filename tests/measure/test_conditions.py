@@ -3,8 +3,6 @@
 Of 32 threads ``a[i]`` and ``m[i, 1]`` are ``i``; counts are worked out by hand.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import smemviz

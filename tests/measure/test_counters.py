@@ -1,7 +1,5 @@
 """Finding and running Nsight Compute, with a script in its place, and reading what it prints."""
 
-from __future__ import annotations
-
 import stat
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the launches of a file of CUDA C++ leave, with the interpreter of PTX in place of a GPU."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Reading the instructions of a launch from Nsight Compute's listing."""
 
-from __future__ import annotations
-
 import pytest
 from helpers import captured
 

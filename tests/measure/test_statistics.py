@@ -1,7 +1,5 @@
 """Medians with intervals, knowing when to stop sampling, and the product on the host, which is timed so."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

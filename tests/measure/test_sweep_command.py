@@ -1,7 +1,5 @@
 """``smemviz sweep`` where it refuses, which needs no GPU; what it measures is tested on one."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

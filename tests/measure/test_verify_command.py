@@ -1,7 +1,5 @@
 """``smemviz verify`` with a recording and counters of an H200 in place of a GPU."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Verifying CUDA C++ without a GPU: what the profiled process runs, and the way back from its lines to the text."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Accesses made up: who asks for what, and what that costs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """What one access costs on every GPU, and which rule makes the difference."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

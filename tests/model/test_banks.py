@@ -1,7 +1,5 @@
 """Known figures, the brute-force twin on anything Hypothesis thinks of, and every refusal."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from smemviz.model.hardware.cost import MULTIPROCESSORS, Excess, cost, judge

@@ -1,7 +1,5 @@
 """Pairing the sites of two versions of a kernel, telling what became worse, and launches that asked for the same."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Formulas and layouts typed by a user: what they mean, and that they can do nothing else."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every count that Nsight Compute made on an H200, one warp and one access per launch."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

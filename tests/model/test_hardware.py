@@ -1,7 +1,5 @@
 """The table of compute capabilities, the operations that can be counted, and the hardware that counts."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What an H200 left and counted of Hopper's own instructions is what NumPy and the rules say."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json

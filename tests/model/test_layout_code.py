@@ -1,7 +1,5 @@
 """Layouts as Numba code: what is written lies where the layout says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import assume, given

@@ -3,8 +3,6 @@
 The reference are the gallery's own padded and swizzled kernels.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Layouts and swizzles: bytes of elements, sizes, CuTe's definition, permutations, and the text of a URL."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import assume, given

@@ -1,7 +1,5 @@
 """Hardware that nobody makes, 64 banks of 4 bytes, costs one row of the table: everything that counts follows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """The formulas of a matrix product, and what lockstep counts of the gallery's kernels against them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

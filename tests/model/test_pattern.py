@@ -1,7 +1,5 @@
 """Patterns are recovered from addresses made by a known one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

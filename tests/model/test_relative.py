@@ -1,7 +1,5 @@
 """Addresses relative to the arrays of a launch."""
 
-from __future__ import annotations
-
 import numpy as np
 from helpers import launches
 

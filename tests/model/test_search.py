@@ -1,7 +1,5 @@
 """The search for a layout: what it finds for known tiles, and that what it promises is what is counted."""
 
-from __future__ import annotations
-
 import time
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Every suggestion, run: with the declaration and index it writes, a kernel costs what was promised and stays right."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

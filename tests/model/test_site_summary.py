@@ -1,7 +1,5 @@
 """Counts per site, from logged requests and from totals; sectors; bytes that are moved, or could be, in vain."""
 
-from __future__ import annotations
-
 from dataclasses import astuple, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the model costs before it counts anything, and where it cannot keep its machine code."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """What global sites move and use, and which elements are touched; counted by hand on launches written down here."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The report of a test session: recordings, and a page of what failed."""
 
-from __future__ import annotations
-
 import re
 from importlib.util import find_spec
 

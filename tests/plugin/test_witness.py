@@ -1,7 +1,5 @@
 """Every witness, word for word."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

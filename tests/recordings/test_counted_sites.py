@@ -1,7 +1,5 @@
 """What a site of a launch says of itself: its counts, without keeping alive what they are counted by."""
 
-from __future__ import annotations
-
 import gc
 import pickle
 import weakref

@@ -1,7 +1,5 @@
 """Findings as kinds and facts: what each says in English and in other languages, and what comes back from a file."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Recordings in which anything may have been changed: each is refused in one line, or all that shows it works."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

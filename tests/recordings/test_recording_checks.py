@@ -1,7 +1,5 @@
 """What a recording may not say: whoever shows one that was loaded relies on it."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from dataclasses import replace

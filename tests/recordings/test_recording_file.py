@@ -1,7 +1,5 @@
 """What a recording's file keeps, and what a hostile one cannot do."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """What is saved is what is loaded, and where a recording is saved to."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """The recordings that are exported, what runs the command, and what the tests that need a browser wait for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

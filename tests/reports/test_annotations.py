@@ -1,7 +1,5 @@
 """Findings and conflicts at their lines: as commands of GitHub's workflows, and as SARIF."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

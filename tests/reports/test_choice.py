@@ -1,7 +1,5 @@
 """Which launch and which request of it is exported, and as a trace."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What the command line refuses, and that it leaves no file that is half there or that somebody wanted to keep."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

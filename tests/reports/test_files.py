@@ -1,7 +1,5 @@
 """Every kind of file, written by the command and opened again."""
 
-from __future__ import annotations
-
 import io
 import re
 import xml.etree.ElementTree as ET

@@ -1,7 +1,5 @@
 """Recordings and launches as tables of pandas."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Figures and reports in every language: what is said, and that fonts have every letter of it."""
 
-from __future__ import annotations
-
 import io
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """Figures of a launch, asked for from Python."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import pytest
 from helpers.gallery import h200

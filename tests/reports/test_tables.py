@@ -1,7 +1,5 @@
 """Tables of counts: in a terminal, one where it is wide and one for each space where it is narrow, and as data."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable

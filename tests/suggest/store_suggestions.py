@@ -7,8 +7,6 @@ very same rewriting is kept. A rewritten kernel that is, word for word,
 another kernel of its file has been recorded: what Nsight Compute counted of that one, and its time, are stored too.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import sys

@@ -1,7 +1,5 @@
 """The whole answer: several engines, one diff, and what goes together."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import replace
 from types import SimpleNamespace

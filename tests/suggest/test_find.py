@@ -1,7 +1,5 @@
 """What is suggested for which array, and what is refused before anything is written."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

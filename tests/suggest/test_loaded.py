@@ -1,7 +1,5 @@
 """Which sites have an index that is loaded, told from the text of a kernel."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from helpers.made_kernels import tile_program, transposing

@@ -1,7 +1,5 @@
 """Every suggestion, run, gives exactly the wavefronts it promised, and the arrays it gave before."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

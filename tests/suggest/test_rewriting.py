@@ -1,7 +1,5 @@
 """What a layout becomes in the text of a kernel file, and why some are not written."""
 
-from __future__ import annotations
-
 import pytest
 from helpers.made_kernels import tile_program, transposing
 

@@ -4,8 +4,6 @@ A rewritten kernel that the gallery has under another name was counted by Nsight
 file changes, ``store_suggestions.py`` writes them anew.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 from typing import Any

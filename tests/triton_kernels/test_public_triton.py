@@ -6,8 +6,6 @@ PTX with the same arguments, ``requests`` in all; ``h200`` says whether each acc
 and sectors.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """PTX that Triton made, kept as it came: it needs no Triton to be run, counted and traced back to its source."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace

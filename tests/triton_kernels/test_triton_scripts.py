@@ -1,7 +1,5 @@
 """Scripts with kernels of Triton, without a GPU: their results, their places, and counts derived by hand."""
 
-from __future__ import annotations
-
 import re
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is turned of kernels in Triton, how it is written into the file, and which change is best."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Connecting callbacks with what is on a page, and those that run in the browser."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 

@@ -1,7 +1,5 @@
 """What the pages frame their parts with: the title of a page, what scrolls by itself, the head of a job's panel."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """A figure on the page."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

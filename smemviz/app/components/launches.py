@@ -1,7 +1,5 @@
 """Launches of a run, as every page names, links and marks them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode

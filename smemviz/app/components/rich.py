@@ -1,7 +1,5 @@
 """Messages as components: such with code or links in them, and texts that were recorded in English."""
 
-from __future__ import annotations
-
 from string import Formatter
 from typing import Any
 

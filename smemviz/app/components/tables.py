@@ -4,8 +4,6 @@ A table has a caption, which screen readers read out, a head, and rows that thei
 has a name, which leads to what it means.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

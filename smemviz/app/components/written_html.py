@@ -1,7 +1,5 @@
 """Components of Dash's html written as HTML, and pictures that the browser draws: Dash need not know their inside."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from html import escape

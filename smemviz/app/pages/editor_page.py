@@ -4,8 +4,6 @@ The text reaches the server by one store and goes to ``Texts``, which hands it t
 has a name; the page then shows that name as it shows any kernel file.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from pathlib import Path

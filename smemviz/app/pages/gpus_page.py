@@ -1,7 +1,5 @@
 """All GPUs: what one access, of the layout lab or of a recorded kernel, costs on every GPU, and why that differs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """The page that explains every number and says where it comes from."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -6,8 +6,6 @@ server's address (DNS rebinding); such a request still says by which name the se
 the browser says from which site. Werkzeug's list of trusted hosts knows no ``[::1]``, so it is not used.
 """
 
-from __future__ import annotations
-
 import ipaddress
 from collections.abc import Sequence
 from pathlib import PurePosixPath

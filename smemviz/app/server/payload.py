@@ -1,7 +1,5 @@
 """What a page sends when something on it changed, checked before any callback sees it: anybody may send anything."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Processes that serve one socket together: one that ends before it is told to is started again."""
 
-from __future__ import annotations
-
 import signal
 import socket
 import subprocess

@@ -3,8 +3,6 @@
 Each that the dashboard asks for has its result, or why there is none.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import os

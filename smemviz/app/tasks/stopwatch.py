@@ -1,7 +1,5 @@
 """Times of launches: those in recordings, and those measured on this machine since the server started."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -1,7 +1,5 @@
 """Suggestions for kernels: those stored beside a kernel file, and those worked out here by ``smemviz suggest``."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ eval "$(smemviz completion bash)"                                     # in ~/.ba
 smemviz completion zsh > "${fpath[1]}/_smemviz"                       # once, for zsh
 """
 
-from __future__ import annotations
-
 import argparse
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Open the dashboard in the browser, with the gallery or with the kernel files and recordings named here."""
 
-from __future__ import annotations
-
 import argparse
 import threading
 from collections.abc import Sequence

@@ -11,8 +11,6 @@ Exits 1 when a launch of B needs more wavefronts, moves more sectors or takes mo
 recordings have one and their 95 % intervals do not overlap.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -3,8 +3,6 @@
 CUDA C++ is executed as the PTX that NVRTC makes of it, so its rows are instructions of PTX.
 """
 
-from __future__ import annotations
-
 import argparse
 
 

@@ -8,8 +8,6 @@ The answer is counted for the knobs as they are set. Handouts need Chrome or Chr
 it exits 3. An existing file is kept, unless --force is given.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Serve the gallery, or the kernel files and recordings named here, to a class or a team, with several processes."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import signal

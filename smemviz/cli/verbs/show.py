@@ -1,7 +1,5 @@
 """Print what a recording counted, line by line."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

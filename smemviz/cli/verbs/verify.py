@@ -7,8 +7,6 @@ CUDA C++ is profiled as nvcc builds it. It is compared with the accesses as they
 with those that the compiler leaves for ptxas.
 """
 
-from __future__ import annotations
-
 import argparse
 
 from smemviz.cli.settings import add_file_and_settings, add_output, add_view, main_output, recording_for

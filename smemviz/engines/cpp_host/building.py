@@ -1,7 +1,5 @@
 """A ``.cu`` file's host code made into a program, by the C++ compiler of this machine."""
 
-from __future__ import annotations
-
 import atexit
 import hashlib
 import os

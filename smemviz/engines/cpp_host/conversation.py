@@ -1,7 +1,5 @@
 """The requests of a program, answered one after the other, and what it prints between them."""
 
-from __future__ import annotations
-
 import codecs
 import os
 import selectors

@@ -1,7 +1,5 @@
 """What cuBLAS and cuRAND do for a program, done by NumPy on the memory of the device."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

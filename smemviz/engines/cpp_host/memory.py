@@ -1,7 +1,5 @@
 """The device's memory as long as a program runs: what it allocated, variables, and what each launch found there."""
 
-from __future__ import annotations
-
 import hashlib
 import mmap
 from collections import defaultdict

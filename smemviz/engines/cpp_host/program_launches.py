@@ -1,7 +1,5 @@
 """The launches of a program: checked as a device does, then made, or copied where one was the same before."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

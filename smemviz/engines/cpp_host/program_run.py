@@ -1,7 +1,5 @@
 """A ``.cu`` file's ``main()``, run to its end with or without a GPU."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

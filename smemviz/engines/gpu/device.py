@@ -1,7 +1,5 @@
 """The GPU in use, as recordings name it, and its memory, through Numba."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

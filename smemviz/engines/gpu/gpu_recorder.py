@@ -3,8 +3,6 @@
 A launch is counted before it happens: the instrumented kernel is run twice, then the clean one, whose results count.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress

@@ -4,8 +4,6 @@ A launch that is small enough is run in lockstep first, on copies of its argumen
 do those that lockstep does not execute, or not to their end, unless it has met a mistake by then.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 from collections.abc import Callable, Sequence

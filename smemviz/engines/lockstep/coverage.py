@@ -4,8 +4,6 @@ The tests run every example: one that is in must run, one that is out must be re
 every name of the tables is listed. So the table that ``smemviz features`` prints cannot say what is not so.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from smemviz.engines.lockstep.ptx.steps import FAMILIES

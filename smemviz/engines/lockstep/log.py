@@ -5,8 +5,6 @@ requests, and detail for the blocks asked for (the first, the middle and the las
 goes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache

@@ -1,7 +1,5 @@
 """What a name that is not known may have been meant to be, and what to write for what Numba does not compile."""
 
-from __future__ import annotations
-
 import cmath
 import difflib
 import math

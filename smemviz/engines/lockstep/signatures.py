@@ -1,7 +1,5 @@
 """The types that kernels and device functions are declared with: numbers are cast to them."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

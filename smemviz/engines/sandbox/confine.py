@@ -4,8 +4,6 @@ Both hold for the process that asks for them, for good, and need no privilege. N
 ``linux/seccomp.h``, ``linux/bpf_common.h`` and the tables of system calls of the two kinds of machines.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import platform

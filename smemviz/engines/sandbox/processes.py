@@ -3,8 +3,6 @@
 A start takes half a second of a processor, nearly all of it imports; a fork takes some milliseconds.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

@@ -1,7 +1,5 @@
 """One run of a text from a browser."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping
 from contextlib import redirect_stdout

@@ -1,7 +1,5 @@
 """What text from a browser may use."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ So many run at once, in the order of asking, and nobody twice before all others 
 is free again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Starts, feeds and ends the processes that run text from browsers, so that no text can take the server with it."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import json

@@ -9,8 +9,6 @@ how many bytes of a recording follow. It ends with its standard input, and so wi
 time; the operating system bounds its memory where it can.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import math

@@ -1,7 +1,5 @@
 """What a compiled kernel of Triton uses shared memory for, found by allocating it once more in its own code."""
 
-from __future__ import annotations
-
 import importlib
 import tempfile
 from pathlib import Path

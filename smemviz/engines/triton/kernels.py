@@ -1,7 +1,5 @@
 """A kernel of Triton and its arguments, as what runs PTX takes them."""
 
-from __future__ import annotations
-
 import linecache
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """One launch of a kernel of Triton, shown to a recorder."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Running scripts with kernels of Triton where there is no GPU, and seeing what they launch."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import math

@@ -1,7 +1,5 @@
 """The memory of tensors, as arrays of NumPy."""
 
-from __future__ import annotations
-
 import gc
 import importlib
 import sys

@@ -1,7 +1,5 @@
 """Pictures of a lesson: on a slide, in type that the last row reads, and on its page, with no text too small."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Callable, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """What tiles save: elements and sectors loaded without tiles and with tiles of several sizes, against the formula."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Rates of matrix products: over sizes, a line per kernel, and as a roofline, against what they move."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import cycle, islice
 from typing import Any

@@ -1,7 +1,5 @@
 """One step of a tiled product, drawn: the matrices in global memory, the tiles in shared memory, what moves now."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

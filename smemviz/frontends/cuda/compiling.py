@@ -1,7 +1,5 @@
 """A program and a view of it, compiled: PTX, and the ways from its lines, arrays and parameters back to the text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache

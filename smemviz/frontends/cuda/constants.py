@@ -3,8 +3,6 @@
 The value of an expression that C++ computes before the program runs is computed here where Python can read it too.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """The texts of a program as its kernels need them: what they do not reach by name is the host's, and blank."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 

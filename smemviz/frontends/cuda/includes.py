@@ -4,8 +4,6 @@ Of those that NVRTC does not have, what they would declare for device code is ke
 ``printf``, ``assert`` and the mathematical functions by itself; what only a host uses is empty.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 ``// smemviz: transpose<<<dim3(2, 2), dim3(32, 32), 0>>>(zeros(64, 64), random(64, 64), 64)``
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@ crash, others take all time and memory there is. Threads that compile at once ha
 forked has its own.
 """
 
-from __future__ import annotations
-
 import atexit
 import importlib.util
 import io

@@ -5,8 +5,6 @@ is a request, each line of its standard output the answer, both JSON; it ends wi
 compiles. Where the system can, its memory is bounded.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

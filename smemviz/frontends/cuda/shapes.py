@@ -4,8 +4,6 @@ Comments that are put into its PTX say them; that is right for templates and for
 reader of the text would be.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ These are written into a text whose PTX has their bytes. NVRTC lays them out: ea
 the kernel takes, an array in it the address of another.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Which variables a function may read on a path that has not assigned them, told by its syntax tree."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A function is found anew where anything is another that it names, or that a func
 an array or what an array holds, a function, a type, or what stands under such a name in a module.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass

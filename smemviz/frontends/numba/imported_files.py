@@ -1,7 +1,5 @@
 """The modules beside a kernel file that it imports: what a run depends on besides the file itself."""
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import importlib

@@ -1,7 +1,5 @@
 """What launches of Triton's kernels pass by name as plain numbers, ``BLOCK=1024`` and ``num_warps=8``: more knobs."""
 
-from __future__ import annotations
-
 import ast
 import copy
 from collections.abc import Mapping

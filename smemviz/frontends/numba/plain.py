@@ -4,8 +4,6 @@ A list that a loop goes over, or that is asked for an item, becomes a tuple, as 
 letters alone a text; ``a.fill(x)`` stores in all elements.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 from functools import lru_cache

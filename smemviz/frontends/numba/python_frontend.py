@@ -1,7 +1,5 @@
 """What Python's entry among the languages names: how its files are read, and what is known of them by their text."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator
 from functools import lru_cache

@@ -4,8 +4,6 @@ A kernel's names are looked up in the globals and closure of its Python function
 name* of what is found (``cuda.syncthreads``, ``math.sqrt``, ``builtins.min``), whichever way it was imported.
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import inspect

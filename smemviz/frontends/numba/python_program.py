@@ -5,8 +5,6 @@ replaces the right-hand side of a constant's assignment in the tree, so whatever
 when the tree runs. Nothing is executed here.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 import re

@@ -1,7 +1,5 @@
 """A ``main()`` for a file that only defines kernels: one block, and arrays as its indices want them."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 

@@ -4,8 +4,6 @@
 functions. It never calls into the program, and what it makes is bounded: the text may come from anywhere.
 """
 
-from __future__ import annotations
-
 import ast
 import math
 import operator

@@ -1,7 +1,5 @@
 """The kernels that Numba makes of functions under ``@vectorize`` and ``@guvectorize``, as it writes them."""
 
-from __future__ import annotations
-
 import linecache
 from collections.abc import Sequence
 from itertools import count

@@ -4,8 +4,6 @@ After Blackman and Vigna, https://prng.di.unimi.it (public domain): xoroshiro128
 state. ``DEVICE`` are the functions that kernels call; both engines follow these definitions instead of Numba's.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from types import FunctionType

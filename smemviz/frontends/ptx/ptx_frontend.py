@@ -1,7 +1,5 @@
 """What the entry of PTX among the languages names: how its files are read, and what is known by their text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from smemviz.frontends.program import Program

@@ -1,7 +1,5 @@
 """PTX whose ``.loc`` lines number its own lines, and from these back to what stands there, in it or in its source."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

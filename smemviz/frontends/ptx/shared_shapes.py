@@ -1,7 +1,5 @@
 """The shared arrays that a source of CUDA C++ declares, as far as its text tells sizes without a compiler."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from itertools import accumulate

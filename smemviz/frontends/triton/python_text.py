@@ -1,7 +1,5 @@
 """A Python file with kernels of Triton, and from a place that PTX names back to the expression that stands there."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Mapping

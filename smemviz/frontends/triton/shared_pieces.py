@@ -1,7 +1,5 @@
 """What shared memory is used for, as Triton's own intermediate code tells once memory is allocated in it."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """What the model assumes, measured on the card in this machine without a profiler, by telling patterns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -4,8 +4,6 @@ One block of 32 warps repeats one request, so that the shared-memory data stage 
 between a long and a short run takes off what surrounds the loop.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Giving instructions to sites, or to the sides of a choice, so that all counts come out and nothing is left over."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import combinations, islice, product
 from math import prod

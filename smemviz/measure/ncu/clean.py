@@ -3,8 +3,6 @@
 ``python -m smemviz.measure.ncu.clean FOLDER FILE NAME=VALUE...``; the folder is for the source that a compiler saw.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Running the clean kernels of a kernel file under Nsight Compute, and reading what it counted."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os

@@ -1,7 +1,5 @@
 """What Nsight Compute runs of a file of CUDA C++, and the way back from the lines it names to the text as written."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import replace

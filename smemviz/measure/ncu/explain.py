@@ -3,8 +3,6 @@
 Every explanation is an equation: the recorded requests, changed the way it says, give the hardware's counts exactly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction

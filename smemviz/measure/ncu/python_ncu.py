@@ -1,7 +1,5 @@
 """What Nsight Compute runs of a kernel file in Python: its ``main()``, with line information in every kernel."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Verdicts in words: one sentence each, with the numbers, for a reader who knows what a request is."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

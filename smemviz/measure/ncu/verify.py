@@ -1,7 +1,5 @@
 """A recording held against the hardware: its kernels under Nsight Compute, and a verdict for each of its sites."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The same product by others: cuBLAS through CuPy or PyTorch, where they are installed; NumPy; three nested loops."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import os

@@ -3,8 +3,6 @@
 Each kernel does one thing and nothing else, at a size at which the start of the launch does not show.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The products of a file of CUDA C++, launched as its comments ask: the kernels that nvcc would make."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The products of a kernel file in Python, launched as its ``main()`` does, with matrices of our own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

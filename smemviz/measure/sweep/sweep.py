@@ -4,8 +4,6 @@
 numbers instead of the small whole ones that make a check exact; ``main()`` finds its own arrays as it left them.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

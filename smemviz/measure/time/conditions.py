@@ -1,7 +1,5 @@
 """The state of the card while something was measured, where nvidia-ml-py is installed."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 from collections.abc import Callable

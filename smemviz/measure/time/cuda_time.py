@@ -1,7 +1,5 @@
 """Kernel time of every launch that a file of CUDA C++ asks for: the clean kernel as nvcc makes it, by graph replay."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace

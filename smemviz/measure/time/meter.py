@@ -1,7 +1,5 @@
 """Measuring one launch by replays of a graph of many, beside an empty kernel of the same shape."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Sequence

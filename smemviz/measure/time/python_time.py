@@ -1,7 +1,5 @@
 """Kernel time of every launch of a kernel file, the clean kernel by CUDA graph replay; and what it leaves in arrays."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Collection, Sequence
 from typing import Any

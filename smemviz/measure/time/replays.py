@@ -4,8 +4,6 @@ A launch from Numba takes about 40 us of the host's time, a small kernel 1 us of
 would measure Python. Captured into a graph, hundreds of launches are one call.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

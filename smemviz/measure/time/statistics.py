@@ -1,7 +1,5 @@
 """Repeating a measurement until its median is known, and how well."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What requests cost, by the one table of spaces: wavefronts or sectors; and keeping what was counted."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Mapping
 from functools import wraps
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar

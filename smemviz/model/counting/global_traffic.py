@@ -1,7 +1,5 @@
 """Global memory: what the requests of a site moved, how much of that they used, and which elements they touch."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The compiled loop over requests; the only module of the model that imports Numba, so import it late."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The product of an M x K and a K x N matrix: what has to be loaded and computed, and what a launch moved for it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 

@@ -4,8 +4,6 @@ Everywhere ``offsets`` is (n, 32) int64: a lane's byte offset from the first byt
 off. Only differences between lanes count, so requests that start elsewhere have the same pattern.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """Counts per site: of a launch, of requests that stream by and are not kept, and of bandwidth that is left unused."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The one table of compute capabilities: banks, phases and limits, what each number rests on, how many blocks fit."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType

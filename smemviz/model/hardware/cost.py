@@ -1,7 +1,5 @@
 """Does it matter? The cycles and the time that wavefronts in excess take, and how the clock judges that."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal

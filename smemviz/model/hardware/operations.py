@@ -1,7 +1,5 @@
 """The one table of operations: what each does, where it exists, and whether it can be counted ahead."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 

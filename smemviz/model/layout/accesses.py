@@ -1,7 +1,5 @@
 """Accesses: which elements of an array the lanes of a warp ask for, step by step, and what that costs in a layout."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple

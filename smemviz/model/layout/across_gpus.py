@@ -4,8 +4,6 @@ The rules of two GPUs differ in a few respects. They are exchanged one after the
 counted again: what changes the count is what makes the difference.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 Addresses are relative to the arrays they fall in, so that recordings from different places can be compared.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

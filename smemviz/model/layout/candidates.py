@@ -4,8 +4,6 @@
 layouts of an array that lies row by row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b

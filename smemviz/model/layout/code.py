@@ -1,7 +1,5 @@
 """Layouts as Numba code: the declaration, the index, and what the index costs."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

@@ -4,8 +4,6 @@ A formula is Python, so it stands in a kernel as it is. Nothing of it is ever ex
 walked, and all it can do is integer arithmetic on the arrays that the caller names.
 """
 
-from __future__ import annotations
-
 import ast
 import operator
 from collections.abc import Callable, Mapping

@@ -4,8 +4,6 @@ A box of a tensor copy is as wide as its swizzle at most, so that a wider tile i
 other. ``docs/explanation/hopper.md`` has what was measured of the swizzles on an H200.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ A layout moves elements; who asks for which, and when, stays. An array is writte
 access to it counts. Nothing is run again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice

@@ -4,8 +4,6 @@ Everywhere ``row`` and ``column`` are int64 arrays of one shape, ``pitch`` the e
 place is counted in elements from the first. Every swizzle is a permutation; ``fits`` says of which tiles.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

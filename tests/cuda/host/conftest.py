@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import shutil
 import textwrap
 from collections.abc import Callable

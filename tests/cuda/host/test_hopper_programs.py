@@ -1,7 +1,5 @@
 """A program that multiplies matrices with warp groups of clusters, whose tiles a tensor map describes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The text for the host's compiler, and the text for the device, of one file."""
 
-from __future__ import annotations
-
 import textwrap
 
 from smemviz.engines.cpp_host.program_launches import expression

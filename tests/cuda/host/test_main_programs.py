@@ -1,7 +1,5 @@
 """Programs whose own ``main()`` is run: what they print, and what is recorded of their launches."""
 
-from __future__ import annotations
-
 import csv
 import signal
 import subprocess

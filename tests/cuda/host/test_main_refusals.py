@@ -1,7 +1,5 @@
 """What ends a program, or keeps it from being run, said in one line with its place."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from dataclasses import replace

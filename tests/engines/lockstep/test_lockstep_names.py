@@ -1,7 +1,5 @@
 """Names that are misspelt get the one that was meant."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a process that runs texts cannot do, were somebody to get out of the language."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from contextlib import closing

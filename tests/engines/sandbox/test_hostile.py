@@ -1,7 +1,5 @@
 """What the editor's process does with texts that mean harm: one line, within its time, and the next text runs."""
 
-from __future__ import annotations
-
 import signal
 import sys
 import threading

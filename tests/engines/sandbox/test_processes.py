@@ -1,7 +1,5 @@
 """Processes that run texts are forked where that can be, and started by themselves elsewhere."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """What runs gave is found by the other processes of a server."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Texts that are run on their syntax tree give what the same files give when Python runs them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Whose turn it is, told by a clock of the test's own."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The compare page: launches side by side, by default all those of a file."""
 
-from __future__ import annotations
-
 import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html
 from dash.development.base_component import Component

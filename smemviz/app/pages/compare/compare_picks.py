@@ -1,7 +1,5 @@
 """Which launches the compare page shows: ``launch=file:kernel`` in the URL as often as wanted, or all of ``file``."""
 
-from __future__ import annotations
-
 from smemviz.app.components.launches import SEVERAL, Query, hardware_of, pick_of
 from smemviz.app.library import Library
 from smemviz.app.state import RunState

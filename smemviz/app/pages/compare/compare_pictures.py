@@ -1,7 +1,5 @@
 """Launches side by side, pictured: in shared memory the tiles of two, in global memory a request of each site."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

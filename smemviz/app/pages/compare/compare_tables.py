@@ -1,7 +1,5 @@
 """What the compare page says in tables: launches side by side, and what changed since a revision or in the compiler."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The controls of the kernel page. Each carries the name its value has in the URL."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Any
 

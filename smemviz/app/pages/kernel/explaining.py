@@ -1,7 +1,5 @@
 """The explanations of a launch, kept while it is looked at: the search for layouts takes its time."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from smemviz.frontends.reading import loaded_sites

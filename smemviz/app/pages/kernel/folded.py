@@ -1,7 +1,5 @@
 """Figures of a launch below the first screen: its warps by accesses, and those that stand folded."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 from dash import html
 from dash.development.base_component import Component

@@ -4,8 +4,6 @@ The browser asks for the file's version; when that is another one, the page is f
 file cannot be read or run, the page says why and keeps its last picture.
 """
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Global memory on the kernel page: all requests of the present site, and the elements that are touched."""
 
-from __future__ import annotations
-
 from urllib.parse import urlencode
 
 from dash import html

@@ -3,8 +3,6 @@
 What the eye is on comes in one answer, source and pictures alike; what it can wait for follows that.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from dash import Dash, Input, State, ctx

@@ -1,7 +1,5 @@
 """The layouts that were found for the arrays of a launch, which the browser draws its block in; and these as a GIF."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from threading import Lock
 

@@ -1,7 +1,5 @@
 """What a look at a run puts on the kernel page: a block's requests, which the browser draws and steps through."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from smemviz.app.components.launches import Filling, Query, hardware_of, request_view_of

@@ -1,7 +1,5 @@
 """Pictures that were drawn before: who steps back, and whoever looks at what others looked at, need not wait."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Hashable
 from functools import wraps

@@ -1,7 +1,5 @@
 """What a run puts on the kernel page: headline, source, facts, and what the controls show."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

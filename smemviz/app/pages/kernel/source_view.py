@@ -1,7 +1,5 @@
 """The source of a kernel: each site a button in its line, what a line costs in columns beside it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The panel that suggests other layouts for the shared arrays of a kernel, each verified by running it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

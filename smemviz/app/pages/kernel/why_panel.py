@@ -1,7 +1,5 @@
 """Why the present site costs what it costs, and what would fix it."""
 
-from __future__ import annotations
-
 import numpy as np
 from dash import html
 from dash.development.base_component import Component

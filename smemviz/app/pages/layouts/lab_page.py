@@ -1,7 +1,5 @@
 """The layout lab: an array, the accesses to it, and what they cost; two set-ups side by side, and a search."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import dash_mantine_components as dmc

@@ -1,7 +1,5 @@
 """What the layout lab shows for what its URL asks for, and what connects the two."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

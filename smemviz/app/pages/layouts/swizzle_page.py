@@ -1,7 +1,5 @@
 """Swizzles: a tile in each layout that tensor copies make, what accesses cost there, and a map of its pieces."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The Learn pages: the list of the lessons, and a lesson whose picture comes once its question was answered."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any

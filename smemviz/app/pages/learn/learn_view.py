@@ -1,7 +1,5 @@
 """What a lesson shows for what its URL asks for: the question, and once it is answered why, with the pictures."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A kernel to fix, in the editor: what is asked, and after each run whether it is done, or the witness of why not."""
 
-from __future__ import annotations
-
 from typing import Any
 from urllib.parse import urlencode
 

@@ -1,7 +1,5 @@
 """The Learn page for teachers: goals, minutes, the answers with their reasons, wrong answers, and how a class fared."""
 
-from __future__ import annotations
-
 import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component

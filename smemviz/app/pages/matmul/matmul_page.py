@@ -1,7 +1,5 @@
 """The matrix product page: what the kernels load, how fast they are, and one of them step by step."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import dash_mantine_components as dmc

@@ -1,7 +1,5 @@
 """The tables of the matrix product page: all kernels, the ceilings, the published times, the step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from urllib.parse import urlencode
 

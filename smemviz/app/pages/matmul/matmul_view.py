@@ -1,7 +1,5 @@
 """What the matrix product page shows for what its URL asks for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from datetime import datetime

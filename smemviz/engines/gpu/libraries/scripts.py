@@ -3,8 +3,6 @@
 PyCUDA is stood in for where it is not installed.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import sys

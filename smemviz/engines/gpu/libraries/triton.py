@@ -1,7 +1,5 @@
 """Launches of Triton on a GPU, each recorded from copies of its tensors before Triton makes it."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager

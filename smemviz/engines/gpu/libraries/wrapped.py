@@ -1,7 +1,5 @@
 """What stands before an object of a library whose launches are recorded."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -6,8 +6,6 @@ many wavefronts and one is ideal. Where a warp is served in several groups the c
 ``(ideal * 33 + degree) * 33 + wavefronts``. What is called is CUDA C++, compiled to PTX by NVRTC.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The accesses of a kernel, as a rewritten entry reports them: those of its instructions, for CUDA C++."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass

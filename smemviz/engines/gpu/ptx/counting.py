@@ -7,8 +7,6 @@ changes, and when it ends. To find the first lane of a mask costs as much as all
 class, so that is done for a new one only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from smemviz.engines.gpu.ptx import access_calls

@@ -1,7 +1,5 @@
 """A whole ``.cu`` file on the GPU: the launches that its comments ask for, each looked at in lockstep first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

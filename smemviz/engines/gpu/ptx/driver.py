@@ -1,7 +1,5 @@
 """A GPU that runs PTX: memory through Numba, modules and launches through the driver."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

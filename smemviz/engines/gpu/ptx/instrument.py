@@ -5,8 +5,6 @@ told of their launch by one more parameter. No report branches where the lanes o
 all meet again where those of the clean kernel do, and what they do together would be written as several requests.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Literal
 

@@ -5,8 +5,6 @@ for, those of some blocks are written and the totals stand for the rest. When ev
 the first of their warps that do, each with all of its requests.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The launches of a ``.cu`` file's ``main()`` on the GPU, where its memory has the addresses that the program knows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock

@@ -1,7 +1,5 @@
 """One launch of CUDA C++ on a card: counted, then its requests written down, then made by the clean kernel."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

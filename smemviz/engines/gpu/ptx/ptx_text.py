@@ -1,7 +1,5 @@
 """Text of PTX from an entry with its calls copied in: every name is one that PTX takes, what calls passed is local."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

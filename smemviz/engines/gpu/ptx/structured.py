@@ -5,8 +5,6 @@ register says to which block a thread goes next, and each part is left out by th
 them are together again before the next. A loop is left behind its last block, by all that leave it in a round.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from copy import copy
 

@@ -10,8 +10,6 @@ the value that is there.
 Only arrays that the launch writes are looked at.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial

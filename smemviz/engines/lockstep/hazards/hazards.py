@@ -7,8 +7,6 @@ A lock is an element that a thread changes by ``cas`` or ``exch``, and after a f
 the two is as little a race as updates are, with what others do while they hold one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property

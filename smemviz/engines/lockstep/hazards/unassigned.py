@@ -5,8 +5,6 @@ do not store it. So such a value is followed from variable to variable, and told
 condition, a store, a call.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable
 

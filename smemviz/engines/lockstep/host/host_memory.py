@@ -1,7 +1,5 @@
 """A bound on what a run in lockstep allocates on the host, where a wrong size would take the machine down."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Iterator

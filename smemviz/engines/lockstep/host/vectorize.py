@@ -3,8 +3,6 @@
 The kernel is written here as Numba writes it, and launched like any other, so a recording shows it with its text.
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """The arguments of a launch: what the host gives, on the device and as the kernel sees it."""
 
-from __future__ import annotations
-
 import enum
 from collections.abc import Iterator, Sequence
 from typing import Any

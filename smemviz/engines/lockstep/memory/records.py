@@ -3,8 +3,6 @@
 A field is a view of the same bytes: as its place is a multiple of its size in every record, it is a strided array.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

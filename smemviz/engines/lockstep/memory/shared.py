@@ -1,7 +1,5 @@
 """Where the shared arrays of a kernel lie in a block's shared memory."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Loads, stores and atomics of the active threads: which memory, what is out of bounds, the request, the bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ An address of shared memory that ``mapa`` makes names a block by one more than i
 is one of the thread's own block.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

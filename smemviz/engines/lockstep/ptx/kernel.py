@@ -1,7 +1,5 @@
 """One entry of a module: its blocks, registers and variables, and what its text tells of them before it runs."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

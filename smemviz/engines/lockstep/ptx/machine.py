@@ -1,7 +1,5 @@
 """The machine that runs an entry of PTX: registers and memories of a batch of blocks, requests and findings."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

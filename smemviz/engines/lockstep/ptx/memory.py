@@ -1,7 +1,5 @@
 """The memories that PTX addresses: global allocations far from each other, and windows of generic addresses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

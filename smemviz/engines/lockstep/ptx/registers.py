@@ -4,8 +4,6 @@ Else it is an array over (blocks, threads) of the batch while every thread runs,
 "the same in all"; while only some run it is an array with one element for each of these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """From instructions of PTX to the sites of a recording: copies of one access become one, arrays get their names."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The registers of the machine: which thread, block and lane, and how large everything is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

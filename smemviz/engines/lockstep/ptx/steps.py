@@ -1,7 +1,5 @@
 """What each opcode is made into, and a function for each instruction of a kernel, block by block."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from smemviz.engines.lockstep.ptx.code.blocks import Block

@@ -4,8 +4,6 @@ A map is 128 bytes that only the driver can read. Those here are our own, the sa
 CUDA C++ makes in ``cpp_host/runtime``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

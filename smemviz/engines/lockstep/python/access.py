@@ -1,7 +1,5 @@
 """Subscripts: from indices to elements, the requests they make, and what is told of indices that are out of bounds."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Arrays and tuples inside a kernel: their attributes and methods, local and constant arrays."""
 
-from __future__ import annotations
-
 import ast
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Calls: device functions, rules by name, methods of arrays, conversions by a type's name."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """What loops go over, item by item: tuples, arrays and ranges, ``zip`` and ``enumerate``."""
 
-from __future__ import annotations
-
 import ast
 import operator
 from collections.abc import Callable, Iterator, Sequence

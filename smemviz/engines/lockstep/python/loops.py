@@ -3,8 +3,6 @@
 Of loops that only wait, as for a lock, who is done with one goes on before the others, who try again afterwards.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

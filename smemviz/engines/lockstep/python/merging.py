@@ -1,7 +1,5 @@
 """Numba's types of what a variable may hold, and what a name holds after threads went different ways."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

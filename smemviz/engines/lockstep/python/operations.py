@@ -1,7 +1,5 @@
 """Operators in expressions: which threads evaluate an operand, and what the parts make together."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 Threads go different ways in a branch and come together again behind it.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Expressions: what each node of a syntax tree is worth, in all threads at once."""
 
-from __future__ import annotations
-
 import ast
 import enum
 from collections.abc import Callable, Container

@@ -1,7 +1,5 @@
 """What is compiled by Numba, so import it late: products and sums rounded once, compare and swap in turn."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 Integer division by zero gives 0 and is no exception, as on the device (H200); integers wrap at 64 bits.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from typing import Any

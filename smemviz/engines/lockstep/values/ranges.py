@@ -1,7 +1,5 @@
 """Ranges of numbers that are kept as values: how many numbers they have, and which."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

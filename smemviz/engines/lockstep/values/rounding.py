@@ -3,8 +3,6 @@
 The ways are those of CUDA's names: ``rd`` down, ``ru`` up, ``rz`` toward zero.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable

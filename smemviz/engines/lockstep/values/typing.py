@@ -5,8 +5,6 @@ Python's ``int`` stands for int64, ``float`` for float64, ``bool`` for boolean. 
 typing templates; the tests hold them against ``numba.njit`` and, where it is installed, numba-cuda itself.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Calls of the host part: functions and methods of the tables, functions of the text, and launches."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from types import ModuleType

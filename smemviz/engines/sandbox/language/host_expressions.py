@@ -1,7 +1,5 @@
 """Expressions of the host part by the kind of their node, with operators, indices and assignment."""
 
-from __future__ import annotations
-
 import ast
 import operator
 import re

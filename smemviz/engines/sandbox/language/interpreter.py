@@ -6,8 +6,6 @@ called are bounded by working out the size of a result first, and by counting st
 holds what slips through.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Sequence
 from typing import Any

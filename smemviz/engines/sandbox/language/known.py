@@ -5,8 +5,6 @@ arguments through a gate that lets only numbers, numeric arrays, dtypes and a fe
 result are worked out before they are called.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType

@@ -3,8 +3,6 @@
 A limit or a refusal ends the run; it is none of these exceptions, so no text catches it.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass

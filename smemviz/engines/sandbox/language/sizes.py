@@ -1,7 +1,5 @@
 """How many numbers the result of a call has, worked out from its arguments before it is made."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Headers that the host's compiler reads in place of CUDA's own."""
 
-from __future__ import annotations
-
 from smemviz.frontends.cuda.host.libraries import CUBLAS, CURAND
 
 _COOPERATIVE = """#pragma once

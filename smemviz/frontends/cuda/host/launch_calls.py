@@ -1,7 +1,5 @@
 """Launches as calls: ``k<T><<<grid, block>>>(a)`` becomes ``(smemviz::configure(..., grid, block), k<T>(a))``."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from smemviz.frontends.cuda.text.lexing import Token, closing, scan

@@ -1,7 +1,5 @@
 """Libraries that only a GPU runs: headers that stand for some, whose calls NumPy answers, and whose a header is."""
 
-from __future__ import annotations
-
 import re
 
 _BLAS_TYPES = """

@@ -4,8 +4,6 @@ A kernel's body becomes a call of ``smemviz::kernel`` with its parameters, that 
 and behind a variable of the device stands that it is one.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The functions of a ``.cu`` file: which are kernels, which run on the device, and which on the host only."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 

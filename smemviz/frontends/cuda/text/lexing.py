@@ -1,7 +1,5 @@
 """The tokens of a CUDA C++ text, each with its place, or on a line of its own; nothing is preprocessed."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence

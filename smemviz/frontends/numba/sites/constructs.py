@@ -1,7 +1,5 @@
 """Python's constructs in plain words, for refusing one: what it is called, and what to write instead."""
 
-from __future__ import annotations
-
 import ast
 
 from smemviz.messages import english

@@ -1,7 +1,5 @@
 """Reading ``cuda.shared.array`` and ``cuda.local.array``: a constant shape and a dtype."""
 
-from __future__ import annotations
-
 import ast
 from difflib import get_close_matches
 from enum import Enum

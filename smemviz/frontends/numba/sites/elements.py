@@ -1,7 +1,5 @@
 """Subscripts and fields: which of them reach an element and are sites, and which give another view of an array."""
 
-from __future__ import annotations
-
 import ast
 from dataclasses import replace
 

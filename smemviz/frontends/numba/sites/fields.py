@@ -1,7 +1,5 @@
 """The parts of an element: the fields of a record, the two halves of a complex number."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """What loops go over: arrays, tuples, and what ``zip`` and ``enumerate`` make of them."""
 
-from __future__ import annotations
-
 import ast
 
 from smemviz.frontends.numba.sites import elements

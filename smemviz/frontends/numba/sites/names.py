@@ -1,7 +1,5 @@
 """What the names in one function stand for, apart from its variables."""
 
-from __future__ import annotations
-
 import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping

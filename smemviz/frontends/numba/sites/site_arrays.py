@@ -1,7 +1,5 @@
 """Expressions: which array or tuple each gives, through views, device functions and CUDA's own functions."""
 
-from __future__ import annotations
-
 import ast
 import difflib
 from dataclasses import replace

@@ -4,8 +4,6 @@ It follows which name stands for which array: through assignments, views, tuples
 is walked once for every chain of calls that reaches it, so the same line called from two places is two sites.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Sequence
 

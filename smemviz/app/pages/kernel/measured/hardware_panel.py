@@ -1,7 +1,5 @@
 """The hardware panel of the kernel page: what was recorded, what the model makes of it, what the hardware counted."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 

@@ -1,7 +1,5 @@
 """What was measured of a launch, on the kernel page: its time, the hardware's counts, published figures, the button."""
 
-from __future__ import annotations
-
 from dash import Dash, Input, State, ctx
 
 from smemviz.app.components.connect import fill

@@ -1,7 +1,5 @@
 """The published figures on the kernel page: of the file's kernels, each beside what was recorded on a GPU."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import PurePath
 

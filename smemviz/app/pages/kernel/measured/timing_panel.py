@@ -1,7 +1,5 @@
 """The timing panel of the kernel page: how long the launch takes, on what, and whether its conflicts matter."""
 
-from __future__ import annotations
-
 import shlex
 from datetime import datetime
 from functools import lru_cache

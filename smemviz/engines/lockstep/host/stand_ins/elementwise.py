@@ -1,7 +1,5 @@
 """CuPy's elementwise kernels: the kernel that CuPy writes around an operation, launched in lockstep as CuPy does."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Modules of which a part is known; asking for the rest is one line that names it."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """CuPy's raw kernels, launched in lockstep."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

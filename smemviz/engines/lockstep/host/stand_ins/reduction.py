@@ -1,7 +1,5 @@
 """CuPy's reduction kernels: each block folds its part in shared memory, and is launched as CuPy launches it."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

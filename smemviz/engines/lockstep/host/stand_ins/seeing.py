@@ -1,7 +1,5 @@
 """Standing in for CuPy, cuda.core and PyCUDA while a script runs."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from contextlib import contextmanager

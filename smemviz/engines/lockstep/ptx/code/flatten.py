@@ -5,8 +5,6 @@ looks at it, it goes into registers. So it is known of an atomic in a function c
 returns, and which number it adds.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 

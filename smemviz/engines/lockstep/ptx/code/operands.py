@@ -1,7 +1,5 @@
 """Operands of PTX instructions, from text."""
 
-from __future__ import annotations
-
 import re
 import struct
 from collections.abc import Callable

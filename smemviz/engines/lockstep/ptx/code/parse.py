@@ -1,7 +1,5 @@
 """PTX from text. Nothing is executed here, and what an instruction means is not looked at."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

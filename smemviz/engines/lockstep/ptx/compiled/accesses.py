@@ -1,7 +1,5 @@
 """How compiled kernels touch memory, and what the lanes of a warp do together: an emitter for each opcode."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from llvmlite import ir

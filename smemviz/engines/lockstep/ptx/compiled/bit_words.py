@@ -1,7 +1,5 @@
 """How compiled kernels move and change bits: an emitter for each opcode."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from llvmlite import ir

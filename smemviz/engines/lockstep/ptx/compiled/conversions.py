@@ -1,7 +1,5 @@
 """How compiled kernels compare, choose and convert: an emitter for each opcode."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from llvmlite import ir

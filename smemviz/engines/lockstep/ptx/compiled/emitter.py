@@ -5,8 +5,6 @@ other blocks read are in memory, where only the lanes that run change. Lanes tha
 is there; what they get is not kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

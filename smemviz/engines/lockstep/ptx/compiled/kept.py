@@ -1,7 +1,5 @@
 """What is known of a kernel before its IR is emitted: which registers stay in memory, and which blocks end it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from smemviz.engines.lockstep.ptx.code.blocks import Block

@@ -1,7 +1,5 @@
 """Which lanes of a warp run, in LLVM IR: those at the lowest block, unless they wait; and where they go next."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from llvmlite import ir

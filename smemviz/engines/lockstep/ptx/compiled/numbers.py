@@ -1,7 +1,5 @@
 """How compiled kernels compute: an emitter for each opcode of arithmetic."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -3,8 +3,6 @@
 It ends as it began where anything looks like a mistake of the kernel: then the machine runs it, which says what it is.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

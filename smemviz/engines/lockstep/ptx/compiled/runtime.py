@@ -1,7 +1,5 @@
 """The loops that run blocks of the grid compiled: the warps of a block in turn, each until it waits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numba

@@ -5,8 +5,6 @@ marks say which thread loaded, stored and updated it last, and when: of several 
 there are several. That does for telling that all is well; what is not, ``hazards`` says.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

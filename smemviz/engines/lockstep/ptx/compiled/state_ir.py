@@ -1,7 +1,5 @@
 """Vectors of a number for each lane in LLVM IR, and how compiled kernels reach the state and what they call."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

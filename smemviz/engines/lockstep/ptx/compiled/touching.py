@@ -4,8 +4,6 @@ Whatever looks like a mistake in the kernel, or is not one for sure, ends the ru
 ``ptx.machine`` then says what it is.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numba

@@ -1,7 +1,5 @@
 """The arguments of a launch in CUDA C++: arrays copied to global memory and back, numbers as their types have them."""
 
-from __future__ import annotations
-
 import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

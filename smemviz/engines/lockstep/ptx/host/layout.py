@@ -1,7 +1,5 @@
 """Where the shared arrays of an entry lie, and which global memory it may write: loads of the rest cannot race."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """What the parameters of a kernel point to, as far as its PTX tells: by what is computed with what is loaded."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from smemviz.engines.lockstep.ptx.code.module import (

@@ -1,7 +1,5 @@
 """A whole ``.ptx`` file in lockstep: the launches that its comments ask for."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

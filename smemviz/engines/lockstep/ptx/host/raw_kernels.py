@@ -1,7 +1,5 @@
 """Launches of CUDA C++ that a script makes through a library, shown to a recorder as they happen."""
 
-from __future__ import annotations
-
 import ast
 import ctypes
 import linecache

@@ -1,7 +1,5 @@
 """Arithmetic on integers and floats, and mathematical functions."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any

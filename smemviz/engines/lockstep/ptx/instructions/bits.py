@@ -1,7 +1,5 @@
 """Moves, logic, shifts, and bits of integers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

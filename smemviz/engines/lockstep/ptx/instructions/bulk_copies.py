@@ -4,8 +4,6 @@ The copy engine makes them, not the threads: one request is noted of the thread 
 in global memory, as the counters of the load and store unit have none.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

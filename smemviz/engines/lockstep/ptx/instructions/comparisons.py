@@ -1,7 +1,5 @@
 """Comparing, choosing, and converting."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

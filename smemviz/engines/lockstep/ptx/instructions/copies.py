@@ -4,8 +4,6 @@ A copy may have a source size, or a predicate by which the source is ignored: wh
 shared memory. Global memory is touched by the threads alone that read something.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from smemviz.engines.lockstep.ptx import access

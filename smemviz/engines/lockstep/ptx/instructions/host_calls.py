@@ -1,7 +1,5 @@
 """What a kernel calls that the driver provides: ``printf``, ``assert``."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

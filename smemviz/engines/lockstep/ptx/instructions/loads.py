@@ -3,8 +3,6 @@
 The threads that update one element do so one after the other, in order of their number.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ PTX does not tell in which order the elements of ``wmma`` lie in registers. It i
 which lane asks for which address is not known to anybody, so the requests are counted and their wavefronts are not.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

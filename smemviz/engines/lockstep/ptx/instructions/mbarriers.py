@@ -4,8 +4,6 @@ It is in shared memory. Its 64 bits are ours: how many arrivals a phase needs, h
 missing, and the number of the phase.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ It is done at once, so that fences and waits have nothing to do. The tensor core
 of 16 bytes, and so are the requests: what a warp reads of A, and a quarter of B.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any

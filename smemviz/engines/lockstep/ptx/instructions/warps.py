@@ -1,7 +1,5 @@
 """What the lanes of a warp do together: shuffles, votes, matches, reductions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ The threads that update one element do so one after the other, in order of their
 caches is the same as without.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Python's own functions in a kernel, ``print``, ``range``, ``len`` and their like, and types as functions."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Sequence
 from functools import partial, reduce

@@ -3,8 +3,6 @@
 Each operation of half precision, ``cuda.fp16``, is rounded once.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from typing import Any

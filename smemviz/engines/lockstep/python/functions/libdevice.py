@@ -3,8 +3,6 @@
 The fast functions are computed in full precision here. Numba has signed integers only, whatever the names say.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -4,8 +4,6 @@
 computed in single precision where it does not. Integers are computed in double precision.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

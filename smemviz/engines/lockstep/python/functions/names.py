@@ -3,8 +3,6 @@
 What is not in a table is refused; nothing is looked up on an object, imported or called.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from functools import partial

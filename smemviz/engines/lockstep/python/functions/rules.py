@@ -1,7 +1,5 @@
 """What a rule is: how the call of a function that a kernel may name gets its value."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass

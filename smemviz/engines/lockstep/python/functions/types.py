@@ -1,7 +1,5 @@
 """What a kernel asks of types: ``np.iinfo``, ``np.finfo``, and numbers seen as another type."""
 
-from __future__ import annotations
-
 import ast
 from typing import Any
 

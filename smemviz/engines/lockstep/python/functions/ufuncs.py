@@ -1,7 +1,5 @@
 """NumPy's functions of numbers, ``cmath`` and ``operator``, with the types that Numba gives them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

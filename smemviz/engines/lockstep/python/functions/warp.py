@@ -4,8 +4,6 @@ A mask names lanes. Every lane it names that has not returned must make the same
 finding, because the GPU waits for it for ever. Types are numba-cuda's: ballots and matches are signed.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable
 from functools import partial

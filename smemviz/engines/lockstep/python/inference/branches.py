@@ -1,7 +1,5 @@
 """Branches and loops as Numba sees them: which ways there are, what it leaves out, and where they meet."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial

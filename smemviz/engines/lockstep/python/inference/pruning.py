@@ -1,7 +1,5 @@
 """What Numba decides when it compiles: conditions whose parts are constants, and the branch that it then leaves out."""
 
-from __future__ import annotations
-
 import ast
 import operator
 from collections.abc import Callable, Mapping

@@ -6,8 +6,6 @@ types of its arguments, every branch of it, with no thread active; a name that h
 type, and moved from one to the other where Numba does.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
