@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -103,6 +104,12 @@ def test_the_command_names_the_clone_that_it_came_from(tmp_path: Path, monkeypat
         raise ModuleNotFoundError(name="plotly.graph_objects")
     with pytest.raises(ModuleNotFoundError), paths.whole_needed():
         raise ModuleNotFoundError(name="numba")
+
+
+def test_the_plugin_is_loaded_where_pytest_and_pluggy_are_older(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(pytest, "StashKey")  # of pytest 7
+    options = runpy.run_path(str(ROOT / "smemviz" / "testing" / "pytest_plugin.py"))["pytest_runtest_call"].pytest_impl
+    assert not options["wrapper"]  # of pluggy 1.2
 
 
 @pytest.mark.exhaustive

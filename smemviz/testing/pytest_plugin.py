@@ -5,9 +5,9 @@ Nothing of smemviz is imported before a test asks for it, so that a session with
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from smemviz.testing.fixture import Smem
 
 _MARKER = "smem_budget"
-_SMEM = pytest.StashKey["Smem"]()
+_recorders: WeakKeyDictionary[pytest.Item, Smem] = WeakKeyDictionary()  # a stash, which pytest 6 does not have
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,7 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
         from smemviz.testing.report import Report
 
         config.option.smem_report = str(Path(folder).absolute())  # so that workers write to the same place
-        config.pluginmanager.register(Report(config, _SMEM), "smemviz-report")
+        config.pluginmanager.register(Report(config, _recorders), "smemviz-report")
 
 
 @pytest.fixture
@@ -50,18 +50,21 @@ def smem(request: pytest.FixtureRequest) -> Smem:
 
     root = request.config.rootpath
     recorder = Smem(request.node.path, root, project_at(root).engine)
-    request.node.stash[_SMEM] = recorder
+    _recorders[request.node] = recorder
     return recorder
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Hold what a test that passed recorded against its budgets, or the project's limits where it has none."""
-    yield
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Hold what a test that passed recorded against its budgets, or the project's limits where it has none.
+
+    As the last of its kind it comes after the test has run, and not when that failed. It is no wrapper, because an
+    older pluggy turns what a wrapper raises into a warning.
+    """
     markers = list(item.iter_markers(_MARKER))
     for marker in markers:
         _check(item, marker)
-    if not markers and _SMEM in item.stash:
+    if not markers and item in _recorders:
         _check(item, None)
 
 
@@ -70,7 +73,7 @@ def _check(item: pytest.Item, marker: pytest.Mark | None) -> None:
     from smemviz.errors import SmemvizError
     from smemviz.testing.budget import check_budget, project_budget
 
-    recorder = item.stash.get(_SMEM, None)
+    recorder = _recorders.get(item)
     if recorder is None:
         pytest.fail(f"{_MARKER}: the test does not use the fixture smem, so nothing was recorded", pytrace=False)
     try:

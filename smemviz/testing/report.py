@@ -154,9 +154,9 @@ class Report:
     With pytest-xdist the workers save and the session that started them writes the page.
     """
 
-    def __init__(self, config: pytest.Config, key: pytest.StashKey[Smem]) -> None:
+    def __init__(self, config: pytest.Config, recorders: Mapping[pytest.Item, Smem]) -> None:
         self._folder = Path(config.option.smem_report)
-        self._key = key
+        self._recorders = recorders
         self._worker = hasattr(config, "workerinput")
         self._failures: list[Failure] = []
         self._written = False
@@ -171,7 +171,7 @@ class Report:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Save what a test recorded, and add to its report what is to be told of its failure."""
         report = yield
-        smem = item.stash.get(self._key, None)
+        smem = self._recorders.get(item)
         if report.when != "call" or smem is None:
             return report
         files = [self._save(item.nodeid, number, smem) for number in range(len(smem.made))]

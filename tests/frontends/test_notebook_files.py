@@ -43,7 +43,8 @@ def test_what_only_ipython_knows_is_left_out_and_what_it_times_is_run() -> None:
         ("%%timeit\nf()", "pass  # %%timeit\nf()"),
         ("%%timeit x = 2\nf(x)", "x = 2\nf(x)"),
         ("%%capture out\nf()", "pass  # %%capture out\nf()"),
-        ("%%smemviz mine --engine lockstep\nf()", "pass  # %%smemviz mine --engine lockstep\nf()"),
+        ("%%smemviz --engine lockstep\nf()", "pass  # %%smemviz --engine lockstep\nf()"),
+        ("%%smemviz mine", "pass  # %%smemviz mine"),
         ("cuda.grid?", "pass  # cuda.grid?"),
         ("?cuda.grid", "pass  # ?cuda.grid"),
         ("  x = 1\n  %time f(x)", "x = 1\nf(x)"),
@@ -148,6 +149,14 @@ def test_a_notebook_is_run_and_recorded_also_behind_cells_that_fail(
     assert "[0. 2. 4.]" in shown
     assert "a[i]" in shown
     assert "n.ipynb:15: a cell ended with ZeroDivisionError: division by zero; 1 of the cells after it failed" in shown
+
+
+def test_a_cell_that_is_recorded_by_itself_has_its_name_in_the_cells_behind_it(tmp_path: Path) -> None:
+    cell = f"%%smemviz mine --engine gpu\ntext = '''one\ntwo'''\n{KERNEL}{LAUNCH}"
+    after = "assert text == 'one\\ntwo'\nassert mine['double'].sites[0].line == 14\nmine.to_pandas()"
+    found = recorded(tmp_path, "%load_ext smemviz", cell, after, LAUNCH)
+    assert [launch.kernel for launch in found.launches] == ["double", "double"]
+    assert found.findings == ()
 
 
 def test_a_launch_that_numba_refuses_ends_its_cell_only(tmp_path: Path) -> None:

@@ -323,7 +323,7 @@ def test_a_session_that_does_not_use_it_loads_nothing_of_it(
         def test_light():
             mine = sorted(name for name in sys.modules if name.partition(".")[0] == "smemviz")
             plugin = ["smemviz.testing", "smemviz.testing.pytest_plugin"]
-            assert mine == ["smemviz", "smemviz.errors", "smemviz.printable", *plugin]
+            assert mine == ["smemviz", "smemviz.errors", "smemviz.printable", *plugin, "smemviz.version"]
             assert not {"numba", "numpy", "plotly", "rich", "dash"} & set(sys.modules)
         """
     )

@@ -21,6 +21,7 @@ NOTEBOOK = ".ipynb"
 # Magics whose code is run: ``%time f(x)``, ``%timeit -n 10 f(x)``, and those of a whole cell.
 _RUNNING = "time timeit prun memit lprun mprun capture smemviz"
 _NAMING = ("capture", "smemviz")  # what stands behind them is no code
+_RECORDED = re.compile(r"%%smemviz\s+(?P<name>[^\W\d]\w*)")
 _OPTIONS = re.compile(r"\s*(?:-[a-zA-Z]+(?:\s*\d+|\s+[\w.]+(?=\s))?\s+)*")
 _MAGIC = re.compile(r"(?P<indent>\s*)(?P<target>[\w.,\s]+=\s*)?(?P<mark>%%?|!!?)(?P<name>\w*)(?P<rest>.*)")
 _MARKED = re.compile(r"^\s*[%!]\w", re.MULTILINE)
@@ -80,8 +81,20 @@ def _runnable(cell: str, number: int) -> str:
         return _commented(lines)  # a cell for the shell, or one that writes a file
     plain = "\n".join(map(_plain, lines))
     if _is_python(plain):
-        return plain
+        named = _RECORDED.match(lines[first])
+        return _recorded(named["name"], plain.splitlines(), first) if named else plain
     return "\n".join([f"raise SyntaxError('cell {number} is not valid Python')", _commented(lines[1:])])
+
+
+def _recorded(name: str, lines: list[str], first: int) -> str:
+    """Return a cell under ``%%smemviz NAME`` as a with statement that gives the name what the cell launches."""
+    tree = ast.parse("\n".join(lines))
+    if len(tree.body) == 1:
+        return "\n".join(lines)  # nothing but the magic
+    texts = (node for node in ast.walk(tree) if isinstance(node, ast.Constant | ast.JoinedStr))
+    within = {line for node in texts for line in range(node.lineno, node.end_lineno or 0)}
+    lines[first] = f"with __import__('smemviz').recording() as {name}:  {lines[first].removeprefix('pass').strip()}"
+    return "\n".join(line if at <= first or at in within else f"    {line}" for at, line in enumerate(lines))
 
 
 def _is_python(text: str) -> bool:
