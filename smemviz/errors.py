@@ -51,7 +51,7 @@ class InputError(SmemvizError):
 
 
 class BusyError(InputError):
-    """What was asked for may be had in a moment: the same question is worth asking again in so many ``seconds``."""
+    """The server is busy with other requests; ask again in ``seconds``."""
 
     def __init__(self, text: str, seconds: int = 5) -> None:
         super().__init__(text)
@@ -59,7 +59,7 @@ class BusyError(InputError):
 
 
 class WaitingError(BusyError):
-    """What was asked for has a place in a queue, from 1, and is asked for again to keep it."""
+    """The request waits in a queue, at a place from 1; ask again to keep the place."""
 
     def __init__(self, text: str, place: int) -> None:
         super().__init__(text)

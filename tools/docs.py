@@ -28,7 +28,6 @@ from smemviz.i18n import speaking
 from smemviz.model.hardware.compute_capability import KIB, known
 from smemviz.paths import cute_gallery, gallery, hopper_gallery, kernels_dir, recording_for, triton_gallery
 from smemviz.recordings import data, findings, measured
-from smemviz.testing.budget import check_budget
 from smemviz.testing.fixture import Smem
 from smemviz.views.glossary import numbers
 from smemviz.views.published_findings import published
@@ -125,7 +124,9 @@ def pytest_plugin() -> str:
             _text(Smem.__doc__),
             _methods(Smem),
             "## The marker `smem_budget`",
-            _text(check_budget.__doc__),
+            "`@pytest.mark.smem_budget(max_degree=1, findings=0)` holds every launch that the test records to "
+            "[its limits](../how-to/pytest-budget.md#the-limits). `kernel` restricts it to the launches of one kernel, "
+            "`cc` counts for another compute capability.",
             "## The option `--smem-report=DIR`",
             "Writes what the tests recorded to `DIR`, and `DIR/index.html` about those that failed.",
         ]
@@ -347,7 +348,10 @@ def _at_length(kind: type) -> list[str]:
 
 def _fields(kind: type) -> str:
     rows = [(f"`{one.name}`", f"`{_cell(str(one.type))}`") for one in fields(kind)]
-    return f"{_text(kind.__doc__)}\n\n{_table(('field', 'type'), rows)}"
+    name = f"smemviz.{kind.__name__}"
+    is_public = kind.__name__ in smemviz.__all__
+    text = f"[`{name}`](python.md#{name.replace('.', '').lower()})." if is_public else _text(kind.__doc__)
+    return f"{text}\n\n{_table(('field', 'type'), rows)}"
 
 
 def written() -> dict[str, str]:

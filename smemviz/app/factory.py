@@ -131,11 +131,11 @@ def create_app(
 ) -> Dash:
     """Build the dashboard on kernel files and recordings, or on the gallery when none are named.
 
-    ``follow`` keeps a kernel's page up with its file, as it is saved. ``editor`` gives it the page on which kernels are
+    With ``follow`` a kernel's page is updated whenever its file is saved. ``editor`` adds the page on which kernels are
     written; its texts run in lockstep, in processes of their own. ``local`` is for a server that only this machine
     reaches: for others nothing is measured, no revision read, and kernels run within the editor's limits. ``names`` are
-    those it may be asked by besides ``localhost`` and its addresses; whoever asks by another name gets no answer.
-    ``sandbox`` is what runs texts, and ``shared`` a folder in which processes of one server find each other's.
+    further host names that it answers to, besides ``localhost`` and IP addresses; other names get no answer.
+    ``sandbox`` is what runs texts, and ``shared`` a folder in which the processes of one server find each other's.
     ``prefix`` is a path below which a proxy shows all of it. ``started`` says how programs are compiled and started.
 
     Example:
@@ -144,7 +144,7 @@ def create_app(
         server = app.server  # for gunicorn and its like; app.run() serves it on this machine
 
     Raises:
-        InputError: for a file that is not a kernel file and no recording.
+        InputError: for a file that is neither a kernel file nor a recording.
     """
     sandbox = sandbox or Supervisor()
     texts = Texts(sandbox, shared) if editor else None

@@ -37,7 +37,7 @@ def run(
 ) -> Recording:
     """Run a kernel file's ``main()`` with constants replaced and record every launch in it.
 
-    A file without a ``main()`` to call is run as the script that it is, as ``python FILE ARGUMENTS`` does; so is any
+    A file without a ``main()`` to call is run as a script, as ``python FILE ARGUMENTS`` does; so is any
     file that ``arguments`` are given for, and one with ``if __name__ == "__main__"`` whose ``main()`` launches nothing
     by itself. A program already read is never run as a script.
 
@@ -86,8 +86,8 @@ def cuda_cpp(text: str | Path, constants: Mapping[str, object] | None = None, vi
     """Return the kernels of a file of CUDA C++, or of its text, to be launched from Python.
 
     ``cuda_cpp("transpose.cu")["transpose"][grid, block](out, a, n)`` gives a recording, and writes ``out``; arrays are
-    NumPy's. A template is asked for with its arguments, ``["copy<float, 32>"]``. A text is told from a path by its
-    line ends and braces. ``constants`` replaces macros and constants by name; ``view`` is as for ``run``.
+    NumPy's. A template's kernel is named with its arguments, ``["copy<float, 32>"]``. Whatever has line breaks or
+    braces is a text, not a path. ``constants`` replaces macros and constants by name; ``view`` is as for ``run``.
 
     Raises:
         InputError: for a file or a constant that cannot be used.
@@ -111,7 +111,7 @@ def record(
     """Record one launch of a kernel: a ``@cuda.jit`` function, or the plain function under it.
 
     ``args`` are what the kernel would be launched with: arrays of NumPy or of the device, numbers, tuples. In lockstep
-    NumPy arrays are written as the kernel would; on the GPU every array ends as it began. ``grid`` and ``block`` are
+    NumPy arrays are written as the kernel would; on the GPU no array is changed. ``grid`` and ``block`` are
     a number or up to three, ``dynamic_shared`` and ``log_bytes`` bytes; ``engine`` and ``blocks`` are as for ``run``.
 
     Example:

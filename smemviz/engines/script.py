@@ -233,15 +233,15 @@ def recording(
     launch: int | None = None,
     max_launches: int | None = None,
 ) -> Iterator[Recorded]:
-    """Record every launch in a ``with`` statement; afterwards what it gave is the recording.
+    """Record every launch in a ``with`` statement; the name after ``as`` is the recording once the statement has ended.
 
-    What processes launch that ``multiprocessing`` or ``concurrent.futures`` start in it is recorded too.
+    Launches in processes that ``multiprocessing`` or ``concurrent.futures`` start in it are recorded too.
 
-    On the GPU kernels are counted and then launched as ever. Without one they run in lockstep, and so do the arrays
+    On the GPU kernels are counted and then launched as usual. Without one they run in lockstep, and so do the arrays
     that ``numba.cuda`` makes meanwhile: make them in the ``with`` statement. An exception passes through; what was
     launched before it is recorded. The recording is named after the file of the first kernel launched that is not
-    Numba's own. What is recorded can be chosen as for ``run``. One inside another is recorded by the engine of the
-    outer one, which has the arrays. ``log_bytes`` is the most that its log may take.
+    Numba's own. What is recorded can be chosen as for ``run``. Inside another recording
+    the engine is the outer one's, which has the arrays. ``log_bytes`` is the most that its log may take.
 
     Example:
         import numpy as np

@@ -23,7 +23,7 @@ class Counted:
 
     @property
     def requests(self) -> int:
-        """How many times a warp came here."""
+        """How many times a warp executed it."""
         return self._count("requests") or 0
 
     @property

@@ -193,8 +193,8 @@ class Launch:
 
     ``hardware`` has one row per site or is empty; ``counters`` are Nsight Compute's of the whole launch, by the name
     of the metric; ``unaccounted`` names each memory instruction that belongs to no site, in a sentence. ``file`` is
-    that of the kernel, empty where it is the recording's. ``repeats`` is how many more launches of the run were the
-    same in all they were given and all memory they found; they are not listed.
+    that of the kernel, empty where it is the recording's. ``repeats`` counts the further launches of the run that had
+    the same arguments and found the same memory; they are not listed.
     """
 
     kernel: str
@@ -265,7 +265,7 @@ class Launch:
         """Return the counts of every site, a row each in the order of ``sites``, as a compute capability serves it.
 
         Wavefronts, requests and sectors are numbers of passes, of executions by a warp and of pieces of 32 bytes, over
-        the whole grid. What a site cannot have is None, wavefronts in global memory for one.
+        the whole grid. What a site cannot have is None, for example wavefronts in global memory.
 
         Example:
             import smemviz
@@ -315,8 +315,8 @@ class Launch:
     ) -> go.Figure:
         """Draw one of the figures of ``smemviz export`` with Plotly: tile, banks, warps, sectors, timeline, degrees.
 
-        It is of the request that ``line`` (from 1), ``column`` (from 0), ``block``, ``warp`` and ``step`` name; without
-        them of the one that wastes the most. ``array`` is the shared array of a tile, its ``view`` declared or
+        ``line`` (from 1), ``column`` (from 0), ``block``, ``warp`` and ``step`` choose the request that it shows, by
+        default the one that wastes the most. ``array`` is the shared array of a tile, its ``view`` declared or
         physical, and ``banks`` draws it for another number of banks.
 
         Example:

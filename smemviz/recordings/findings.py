@@ -34,10 +34,10 @@ class Kind:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something met while the kernel ran: what, where, and who; ``message`` is what it says in English.
+    """Something found while the kernel ran: what, where, and in which threads; ``message`` says it in English.
 
-    ``launch`` is the number of the launch in the recording, None where the finding belongs to none of them. One of a
-    recording that was made before there were ``facts`` has none, and its message is the text that is in the file.
+    ``launch`` is the number of the launch in the recording, None where the finding belongs to none of them. Findings of
+    older recordings have no ``facts``; their message is the text in the file.
     """
 
     kind: str
@@ -65,23 +65,23 @@ class Finding:
         return cls(kind, kernel, line, block, threads, _text(kind, facts), launch, facts)
 
     def with_facts(self, **facts: object) -> Self:
-        """Return the finding with other facts, or more."""
+        """Return a copy with these facts added or replaced."""
         facts = {**self.facts, **facts}
         return replace(self, facts=facts, message=_text(self.kind, facts))
 
     @property
     def harmless(self) -> bool:
-        """Whether it is no mistake, only worth knowing."""
+        """Whether it is worth knowing but no mistake; it fails no run."""
         return kind_of(self.kind).severity == "harmless"
 
     @property
     def is_unsafe(self) -> bool:
-        """Whether a device had better not make its launch."""
+        """Whether its launch should not be made on a GPU."""
         return kind_of(self.kind).severity == "unsafe"
 
     @property
     def parts(self) -> tuple[str, str]:
-        """What is wrong, and the remedy; all of the message and "" where there are no facts."""
+        """What is wrong, and the remedy; without facts the whole message and ""."""
         return kind_of(self.kind).says(self.facts) if isinstance(self.message, Said) else (self.message, "")
 
 

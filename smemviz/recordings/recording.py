@@ -52,10 +52,10 @@ def numbered(launches: Iterable[Launch]) -> list[tuple[Launch, int]]:
 class Recording:
     """Everything captured by one run of a kernel file. ``date`` is UTC, ISO 8601; ``version`` is smemviz's.
 
-    ``calibration`` is what was measured on the card before, if anything was. ``sources`` holds the text of every other
-    file that has a kernel or a site, by its name. ``unrecorded`` counts the launches of the run that were not to be
-    recorded. ``view`` is, for CUDA C++, whether accesses are those of the source or those that the compiler leaves, and
-    ``printed`` what its ``main()`` printed, up to a limit.
+    ``calibration`` is what ``smemviz calibrate`` measured on the card before, if it did. ``sources`` holds the text of
+    every other file that has a kernel or a site, by its name. ``unrecorded`` counts the launches of the run that were
+    left out, as asked. ``view`` is, for CUDA C++, whether accesses are those of the source or those that the compiler
+    leaves, and ``printed`` what its ``main()`` printed, up to a limit.
     """
 
     file: str
@@ -85,7 +85,7 @@ class Recording:
         return tuple(finding for finding in self.findings if not finding.harmless)
 
     def file_of(self, launch: Launch, site: Site | None = None) -> str:
-        """Return the name of the file that a kernel, or a site of it, stands in."""
+        """Return the name of the file that a kernel, or one of its sites, is in."""
         return (site.file if site else "") or launch.file or self.file
 
     def source_of(self, launch: Launch, site: Site | None = None) -> str:

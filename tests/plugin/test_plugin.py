@@ -349,17 +349,17 @@ def test_pytest_finds_it_by_its_entry_point(pytester: pytest.Pytester, run, monk
 
 
 @pytest.mark.exhaustive
-def test_the_example_of_the_readme_passes(pytester: pytest.Pytester, run) -> None:
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    example = re.search(r"## In pytest\n.*?```python\n(.*?)```", readme, re.DOTALL)
-    witness = re.search(r"## In pytest\n.*?```\n(kernels/.*?)```", readme, re.DOTALL)
-    assert example
-    assert witness
-    pytester.makepyfile(example[1])
+def test_the_examples_of_the_readme_and_of_budgets_pass(pytester: pytest.Pytester, run) -> None:
+    root = Path(__file__).parents[2]
+    pages = [(root / name).read_text(encoding="utf-8") for name in ("README.md", "docs/how-to/pytest-budget.md")]
+    fence = re.compile(r"^```python\n(import pytest.*?)^```$", re.DOTALL | re.MULTILINE)
+    pytester.makepyfile("\n".join(code for page in pages for code in fence.findall(page)))
     pytester.mkdir("kernels")
     (pytester.path / "square.py").rename(pytester.path / "kernels" / "square.py")
-    run("--strict-markers", in_process=False).assert_outcomes(passed=2)
-    assert witness[1] == f"kernels/{WITNESS}"
+    run("--strict-markers", in_process=False).assert_outcomes(passed=3)
+    readme, budget = (re.findall(r"^```(?:text)?\n(kernels/square.*?)```$", page, re.DOTALL | re.M) for page in pages)
+    assert budget == [f"kernels/{WITNESS}"]
+    assert budget[0].startswith(readme[0])
 
 
 def test_the_tutorial_that_keeps_a_kernel_fixed_fails_as_it_says(pytester: pytest.Pytester, run) -> None:

@@ -1,7 +1,11 @@
 """Print a script that has a shell complete verbs, options and files of smemviz.
 
-eval "$(smemviz completion bash)"                                     # in ~/.bashrc
-smemviz completion zsh > "${fpath[1]}/_smemviz"                       # once, for zsh
+Let the shell read it when it starts:
+
+    eval "$(smemviz completion bash)"                 # in ~/.bashrc
+    smemviz completion zsh > "${fpath[1]}/_smemviz"   # once, for zsh
+
+tcsh has it as ``smemviz completion tcsh``.
 """
 
 import argparse

@@ -12,6 +12,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from platformdirs import user_cache_path
+
 from smemviz.engines.lockstep.running_launch import COMPUTE_CAPABILITY
 from smemviz.errors import KernelFileError, MissingError, SourceError
 from smemviz.frontends.cuda.cuda_program import CudaProgram
@@ -174,7 +176,7 @@ def _compile_runtime(command: Sequence[str], names: Mapping[int, str], compiled:
 
 def _cache() -> Path:
     """Return the user's folder for what need not be made again, one for this process where that cannot be written."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "smemviz"
+    folder = user_cache_path("smemviz", appauthor=False)
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if os.access(folder, os.W_OK):

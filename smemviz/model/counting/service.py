@@ -4,7 +4,7 @@ The rules are in ``model.hardware``. Everywhere ``addresses`` is (..., 32) of an
 lane, -1 for a lane that is off. ``width`` is bytes per lane; for ``ldmatrix`` and ``stmatrix`` it is 16, lane i holds
 the address of row i % 8 of matrix i // 8, and lanes past the last matrix are not looked at. All raise ``InputError``
 for a wrong shape, a negative or misaligned address, and for what the hardware does not have; ``wavefronts`` and
-``assign`` also for ``wmma_load`` and ``wmma_store``, whose addresses nobody tells.
+``assign`` also for ``wmma_load`` and ``wmma_store``, whose addresses are not documented.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ def wavefronts(
 
     Raises:
         InputError: for a wrong shape, width or operation, a negative or misaligned address, an unknown compute
-            capability or bank width, and for ``wmma_load`` and ``wmma_store``, whose addresses nobody tells.
+            capability or bank width, and for ``wmma_load`` and ``wmma_store``, whose addresses are not documented.
     """
     _check_known(op)
     return count(addresses, width, op, Hardware(cc, bank_bytes)).wavefronts
