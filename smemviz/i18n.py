@@ -6,7 +6,6 @@ translated yet is said in English, and as ``English``, so that a page can mark i
 """
 
 import gettext as _gettext
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -98,13 +97,6 @@ def script_messages(tag: str) -> dict[str, str]:
 def english_messages(tag: str) -> list[str | tuple[str, str]]:
     """Return the messages of texts that are in English where they are recorded or printed, see ``messages.py``."""
     return [entry.id for entry in _entries(tag) if RECOGNISED in entry.auto_comments]
-
-
-@cache
-def former_messages() -> Mapping[str, str]:
-    """Return English texts of older versions, which recordings hold, with what the same message is now."""
-    found: dict[str, str] = json.loads((Path(__file__).parent / "locale" / "former.json").read_text("utf-8"))
-    return found
 
 
 def _filled(text: str, values: Mapping[str, Any]) -> str:

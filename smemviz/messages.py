@@ -18,7 +18,7 @@ from functools import cache
 from string import Formatter
 from typing import Any, Self
 
-from smemviz.i18n import N_, English, english_messages, former_messages, gettext, ngettext, spoken
+from smemviz.i18n import N_, English, english_messages, gettext, ngettext, spoken
 
 Message = str | tuple[str, str]  # one with a plural has both forms
 
@@ -74,8 +74,8 @@ def nenglish(singular: str, plural: str, n: int, /, **values: Any) -> str:
 def say(text: str) -> str | None:
     """Return a text made by ``english`` in the spoken language, None where it is of no message that is translated.
 
-    So are texts of Python and Numba, and those of other versions. What a text is about stays before it, as in
-    ``file:line: text``; several may be joined by semicolons, or by "or".
+    So are texts of Python and Numba, and those that other versions put differently. What a text is about stays before
+    it, as in ``file:line: text``; several may be joined by semicolons, or by "or".
     """
     return text if spoken() == "en" else _say(text, within=False)
 
@@ -197,5 +197,4 @@ def _patterns(tag: str) -> tuple[Pattern, ...]:
         for message in english_messages(tag)
         for form in ([message] if isinstance(message, str) else message)
     ]
-    forms += [(now, former) for former, now in former_messages().items()]
     return tuple(sorted((pattern_of(*form) for form in forms), key=lambda pattern: -pattern.own))

@@ -7,7 +7,6 @@ import pytest
 from helpers.extracting import messages_said
 from helpers.pseudo import pseudo
 
-from smemviz.i18n import former_messages, gettext
 from smemviz.messages import english, pattern_of, recognised, say
 
 FORMS = [(one, form) for one in messages_said() for form in ([one] if isinstance(one, str) else one)]
@@ -50,16 +49,6 @@ def test_the_texts_of_all_but_the_most_general_messages_are_known() -> None:
     unknown = {message for message, form in FORMS if any(recognised(text) is None for text in texts(form))}
     assert unknown <= general
     assert len(general) < 25
-
-
-def test_a_text_of_an_older_version_is_known_as_what_the_message_is_now() -> None:
-    said = messages_said()
-    for former, now in former_messages().items():
-        assert now in said
-        assert former not in said
-        if not pattern_of(now, former).general:
-            assert {(recognised(text) or ("",))[0] for text in texts(former)} == {now}
-    assert say("has no .entry; it is no PTX with a kernel") == gettext("has no .entry, so it is not PTX with a kernel")
 
 
 def test_a_text_of_others_is_not_known() -> None:

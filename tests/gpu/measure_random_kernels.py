@@ -1,10 +1,10 @@
 """Record random kernels of both languages on this GPU and in lockstep, verify part of them, and write what differs.
 
-    python tests/gpu/measure_random_kernels.py figures.json [kernels] [verified] [seed] [conditions]
+    python tests/gpu/measure_random_kernels.py figures.json [kernels] [verified] [seed]
 
 200 kernels by default, half of them in CUDA C++ and half in Python, the former in both views; 100 of them are also run
 under Nsight Compute. ``apart`` are launches whose lanes make the same accesses in other groups: a GPU may let lanes
-stay apart after a branch. With ``conditions`` as the last word the kernels are rich in short circuits and choices.
+stay apart after a branch. The kernels are rich in short circuits and choices.
 """
 
 import contextlib
@@ -26,12 +26,12 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 TOGETHER = 10  # kernels to a file
 
 
-def written(folder: Path, language: str, first: int, kind: str) -> Path:
+def written(folder: Path, language: str, first: int) -> Path:
     """Write a file of kernels and return it."""
-    from helpers.random_kernels import PICK, conditional_kernel, cpp_file, python_file, random_kernel
+    from helpers.random_kernels import PICK, conditional_kernel, cpp_file, python_file
 
-    make, before = (conditional_kernel, PICK[language]) if kind == "conditions" else (random_kernel, "")
-    made = [make(first + n, f"k{first + n}") for n in range(TOGETHER)]
+    before = PICK[language]
+    made = [conditional_kernel(first + n, f"k{first + n}") for n in range(TOGETHER)]
     path = folder / f"random{first}.{language}"
     path.write_text(cpp_file(made, before=before) if language == "cu" else python_file(made, before=before, shows=True))
     return path
@@ -134,7 +134,7 @@ def verified(job: tuple[str, str, str]) -> list[dict[str, str]]:
     return found
 
 
-def main(path: str, total: str = "200", ncu: str = "100", first: str = "0", kind: str = "") -> None:
+def main(path: str, total: str = "200", ncu: str = "100", first: str = "0") -> None:
     """Compare them all, verify some, and write what was found."""
     begin = time.time()
     files = max(1, int(total) // TOGETHER // 2)
@@ -144,7 +144,7 @@ def main(path: str, total: str = "200", ncu: str = "100", first: str = "0", kind
         ProcessPoolExecutor(max(1, min(14, os.cpu_count() or 1)), mp_context=get_context("spawn")) as pool,
     ):
         starts = [int(first) + TOGETHER * n for n in range(2 * files)]
-        made = {language: [written(Path(folder), language, seed, kind) for seed in own]
+        made = {language: [written(Path(folder), language, seed) for seed in own]
                 for language, own in (("cu", starts[:files]), ("py", starts[files:]))}  # fmt: skip
         cpp = [(str(one), view, "") for one in made["cu"] for view in ("source", "compiled")]
         jobs = [(str(one), "source", "") for one in made["py"]] + cpp

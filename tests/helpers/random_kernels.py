@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 Line = tuple[int, str, str]  # how deep it stands, C++, Python
 SIZE = 64
-_TYPES = (("int", "int32"), ("int", "int32"), ("short", "int16"), ("long long", "int64"))
+_INT = ("int", "int32")
 PICK = {
     "cu": "__device__ int pick(bool first, int one, int other) {\n    return first ? one : other;\n}\n",
     "py": "@cuda.jit(device=True)\ndef pick(first, one, other):\n    return one if first else other\n\n\n",
@@ -32,32 +32,6 @@ def index(rng: random.Random, names: list[str], depth: int = 2) -> str:
     return f"({left} {rng.choice(['+', '*', '^', '&', '|'])} {right})"
 
 
-def statements(rng: random.Random, depth: int = 2) -> list[Line]:
-    """Statements as their depth, C++ and Python; shared elements are a thread's own, so that nothing races."""
-    made: list[Line] = []
-    for _ in range(rng.randrange(2, 4)):
-        kind = rng.choice(["store", "load", "global", "if", "for"] if depth else ["store", "load", "global"])
-        place = f"({index(rng, ['i', 'x'])} & {SIZE - 1})"
-        if kind == "store":
-            made.append((0, "t[i] = x;", "t[i] = x"))
-        elif kind == "load":
-            made.append((0, "x = (x + t[i]) & 255;", "x = (x + t[i]) & 255"))
-        elif kind == "global":
-            made.append((0, f"x = (x + a[{place}]) & 255;", f"x = (x + a[{place}]) & 255"))
-        else:
-            test = f"({index(rng, ['i', 'x'])} & {rng.choice([1, 3, 5])})"
-            head = (f"if ({test} == 1) {{", f"if {test} == 1:")
-            if kind == "for":
-                name = f"k{depth}"
-                limit = f"n{rng.randrange(1 << 30)}"  # C++ would look at the bound in each turn
-                made.append((0, f"int {limit} = {test} + 1;", f"{limit} = {test} + 1"))
-                head = (f"for (int {name} = 0; {name} < {limit}; {name}++) {{", f"for {name} in range({limit}):")
-            made.append((0, *head))
-            made += [(level + 1, cpp, python) for level, cpp, python in statements(rng, depth - 1)]
-            made.append((0, "}", ""))
-    return made
-
-
 def _with_arrays(name: str, arrays: dict[str, tuple[str, str]], lines: list[Line]) -> RandomKernel:
     """Return the kernel of these lines, before which stand its shared arrays of ``SIZE`` elements of these types."""
     declared = [
@@ -72,32 +46,6 @@ def _with_arrays(name: str, arrays: dict[str, tuple[str, str]], lines: list[Line
         f"__global__ void {name}(int *out, const int *a) {{\n{cpp}\n}}\n",
         f"@cuda.jit\ndef {name}(out, a):\n{python}\n",
     )
-
-
-def random_kernel(seed: int, name: str = "k") -> RandomKernel:
-    """Make a kernel: a tile turned through shared memory, elements exchanged, then statements of each thread's own."""
-    rng = random.Random(seed)
-    body = statements(rng)
-    cpp_type, python_type = rng.choice(_TYPES)
-    rows = rng.choice([2, 4, 8, 16, 32])
-    columns = SIZE // rows
-    pitch = columns + rng.choice([0, 0, 1, 2])
-    places = [f"({index(rng, ['i'])} & {SIZE - 1})" for _ in range(2)]
-    turned = (f"i & {rows - 1}", f"i >> {rows.bit_length() - 1}")
-    straight = (f"i >> {columns.bit_length() - 1}", f"i & {columns - 1}")
-    store, load = (turned, straight) if rng.random() < 0.5 else (straight, turned)
-    lines = [
-        (0, "int i = threadIdx.x, x = a[i] & 15;", "i = cuda.threadIdx.x\nx = a[i] & 15"),
-        (0, "t[i] = x;", "t[i] = x"),
-        (0, f"w[{store[0]}][{store[1]}] = x;", f"w[{store[0]}, {store[1]}] = x"),
-        (0, "__syncthreads();", "cuda.syncthreads()"),
-        (0, f"x = t[{places[0]}] + w[{load[0]}][{load[1]}];", f"x = t[{places[0]}] + w[{load[0]}, {load[1]}]"),
-        (0, "__syncthreads();", "cuda.syncthreads()"),
-        *body,
-        (0, "out[i] = x;", "out[i] = x"),
-    ]
-    w = (0, f"__shared__ {cpp_type} w[{rows}][{pitch}];", f"w = cuda.shared.array(({rows}, {pitch}), {python_type})")
-    return _with_arrays(name, {"t": (cpp_type, python_type)}, [w, *lines])
 
 
 class Both(NamedTuple):
@@ -221,7 +169,7 @@ def conditional_kernel(seed: int, name: str = "k", *, small: bool = False) -> Ra
         *body,
         (0, "out[i] = x + s[i];", "out[i] = x + s[i]"),
     ]
-    return _with_arrays(name, {"t": _TYPES[0], "s": _TYPES[0]}, lines)
+    return _with_arrays(name, {"t": _INT, "s": _INT}, lines)
 
 
 def cpp_file(kernels: Iterable[RandomKernel], *, before: str = "") -> str:
