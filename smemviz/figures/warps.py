@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from smemviz.figures.drawing.cells import box, cell_text, fitting_size, hovering, written
+from smemviz.figures.drawing.cells import box, cell_text, characters, fitting_size, hovering, written
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, blend, empty, layout
 from smemviz.i18n import _
 from smemviz.model.counting.costs import request_costs
@@ -16,6 +16,7 @@ from smemviz.recordings.data import Launch, Site, SiteSummary
 from smemviz.wording.labels import count, operation_name, space_name
 from smemviz.wording.sentences import headline
 
+_LINE = 88  # characters of a site's name and its totals, side by side in the narrowest picture
 _ROW = 27  # pixels; a site takes two rows, its name and its cells
 
 
@@ -142,7 +143,6 @@ def _names(launch: Launch, rows: tuple[SiteSummary, ...], columns: int, colours:
     names, totals = [], []
     for site, row in zip(launch.sites, rows, strict=True):
         line = _("line {line}", line=site.line)
-        names.append(f"{line} · {operation_name(site.op)} <b>{site.source}</b>")
         parts = [space_name(site.space)]
         if row.requests == 0:
             parts.append(_("never runs"))
@@ -153,6 +153,9 @@ def _names(launch: Launch, rows: tuple[SiteSummary, ...], columns: int, colours:
         else:
             parts += [count(row.wavefronts, "wavefront"), _("worst {degree}-way", degree=row.max_degree)]
         totals.append(" · ".join(parts))
+        name = f"{line} · {operation_name(site.op)} "
+        room = max(_LINE - characters(name) - characters(totals[-1]), 8)  # what a cell's hover says in full
+        names.append(f"{name}<b>{site.source if len(site.source) <= room else site.source[: room - 1] + '…'}</b>")
     y, font = 2 * np.arange(len(names)) + 0.12, {"size": 12, "color": colours.muted}
     return [
         written(np.full(len(names), edge), y, texts, font, textposition=f"middle {side}")

@@ -135,6 +135,15 @@ def test_each_site_has_its_name_and_its_totals_above_it() -> None:
     }
 
 
+def test_a_long_expression_ends_before_the_totals_of_its_row() -> None:
+    long = replace(LAUNCH.sites[1], source="tile[" + " + ".join(["tx"] * 40) + "]")
+    launch = replace(LAUNCH, sites=(LAUNCH.sites[0], long, LAUNCH.sites[2]))
+    name, total = (text for (_, y), text in sorted(written(warps(launch, 0)).items()) if 2 <= y < 3 and y % 1)
+    assert name.endswith("…</b>")
+    assert name.startswith("line 53 · load <b>tile[tx + tx")
+    assert len(name.replace("<b>", "").replace("</b>", "")) + len(total) <= 88
+
+
 def test_colour_is_the_logarithm_of_the_degree() -> None:
     z = cells(warps(LAUNCH, 0)).z
     assert np.isnan(z[0::2].astype(float)).all()
