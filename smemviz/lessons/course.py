@@ -14,6 +14,7 @@ from smemviz.lessons.lesson import Lesson
 from smemviz.lessons.mapping import REDUCTION, SWIZZLE
 from smemviz.lessons.pads import BY_HAND, PADDING, RECTANGLE
 from smemviz.lessons.start import LANES, WHY
+from smemviz.lessons.tensor_copies import TENSOR_COPIES
 from smemviz.lessons.traffic import SECTORS, TILES
 from smemviz.lessons.triton_tiles import TRITON
 from smemviz.paths import kernels_dir
@@ -21,7 +22,7 @@ from smemviz.paths import kernels_dir
 LESSONS = (
     *(WHY, LANES, SECTORS, BARRIER, RACE, TILES, REUSE),
     *(BANK, ROW, COLUMN, SHARED_WORD, PADDING, RECTANGLE, BY_HAND, SWIZZLE, REDUCTION),
-    *(COMPILER, TRITON, OCCUPANCY, MATTER),
+    *(COMPILER, TRITON, TENSOR_COPIES, OCCUPANCY, MATTER),
 )
 
 

@@ -98,7 +98,7 @@ def _recorded(file: str, constants: tuple[tuple[str, int], ...], kernels: tuple[
 
 @lru_cache
 def _known(file: str) -> tuple[Program, Recording | None]:
-    path = kernels_dir() / f"{file}.py"
+    path = kernels_dir() / (file if file.endswith(".cu") else f"{file}.py")
     beside = recording_for(path)
     return read_program(path), load(beside) if beside else None
 

@@ -43,6 +43,8 @@ def test_what_is_known_is_answered() -> None:
         ("reduction", {"ROUND": "4"}, "8"),  # 8 lanes left, 32 words apart
         ("reduction", {"KERNEL": "halves"}, "1"),
         ("triton", {}, "24"),  # row 5 begins at word 80, and piece 0 is at place 2
+        ("tensor-copies", {}, "28"),  # 2 ^ 5 = 7, of 4 words each
+        ("tensor-copies", {"KERNEL": "turn_plain"}, "8"),
         ("occupancy", {}, "6"),  # 228 KiB / 33 KiB
         ("occupancy", {"KIB": "100"}, "2"),
         ("occupancy", {"KIB": "8", "THREADS": "128"}, "16"),  # 2,048 / 128
@@ -120,6 +122,7 @@ AGAIN = {
     "barrier": lambda knobs: 63 - int(knobs["THREAD"]),
     "swizzle": lambda knobs: (6 * 32 + (int(knobs["WARP"]) ^ 6)) % 32,
     "triton": lambda knobs: (16 * int(knobs["ROW"]) + 4 * (int(knobs["ROW"]) // 2 % 4)) % 32,
+    "tensor-copies": lambda knobs: 4 * (2 ^ int(knobs["ROW"]) * (knobs["KERNEL"] == "turn_swizzled")),
     "reduction": lambda knobs: reduced(knobs["KERNEL"], 2 ** int(knobs["ROUND"])),
 }
 
@@ -326,8 +329,9 @@ def test_what_a_class_answers_wrong_is_wrong_and_each_has_its_hint() -> None:
 def test_a_lesson_goes_on_at_a_kernel_of_the_gallery() -> None:
     for lesson in LESSONS:
         place = dict(parse_qsl(lesson.kernel))
-        source = (kernels_dir() / f"{place['file']}.py").read_text("utf-8")
-        assert f"def {place['kernel']}(" in source
+        cpp = place["file"].endswith(".cu")
+        path = kernels_dir() / "hopper" / place["file"] if cpp else kernels_dir() / f"{place['file']}.py"
+        assert f"{'' if cpp else 'def '}{place['kernel']}(" in path.read_text("utf-8")
 
 
 def test_what_a_pad_costs_is_said_and_true() -> None:

@@ -81,7 +81,7 @@ def test_a_handout_speaks_the_language_it_is_asked_for(tag: str, tmp_path: Path,
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["21", "-o", "a.pdf"], "no lesson '21'; there are 1 why, 2 lanes, 3 sectors"),
+        (["22", "-o", "a.pdf"], "no lesson '22'; there are 1 why, 2 lanes, 3 sectors"),
         (["3", "-o", "a.svg"], "a.svg: a handout ends in .pdf"),
         (["10", "--set", "COLUMNS=7", "-o", "a.pdf"], "COLUMNS of the lesson columns is one of 8, 12, 16, 24, 32, 64,"),
         (["--all", "--set", "COLUMNS=8", "-o", "a.pdf"], "--set turns a knob of one lesson; name it instead of --all"),

@@ -50,11 +50,11 @@ def test_lessons_are_found_by_number_and_name() -> None:
     assert [lesson.slug for lesson in LESSONS] == [
         *("why", "lanes", "sectors", "barrier", "race", "tiles", "reuse"),
         *("banks", "rows", "columns", "words", "padding", "rectangles", "by-hand", "swizzle", "reduction"),
-        *("compiler", "triton", "occupancy", "matter"),
+        *("compiler", "triton", "tensor-copies", "occupancy", "matter"),
     ]
     assert lesson_of("10") is lesson_of("columns") is LESSONS[9]
-    with pytest.raises(InputError, match="no lesson '21'; there are 1 why, 2 lanes"):
-        lesson_of("21")
+    with pytest.raises(InputError, match="no lesson '22'; there are 1 why, 2 lanes"):
+        lesson_of("22")
 
 
 def test_a_lesson_builds_on_lessons_before_it() -> None:
@@ -109,6 +109,12 @@ def test_lanes_that_a_hint_names_do_collide(rows: int) -> None:
         ("swizzle", {}, "11", "That is 5 + 6. ^ compares bit by bit: a bit of the result is 1 where the two differ."),
         ("reduction", {}, "1", "Lane 0 asks word 0, in bank 0. Lane 4 asks word 32, in bank 0 as well."),
         ("triton", {}, "16", "That is where the row begins. Its piece 0 is kept at place 2, 8 words further."),
+        ("tensor-copies", {}, "8", "There the piece would be without a swizzle. Row 5 has its pieces exchanged."),
+        ("tensor-copies", {}, "7", "That is the place in the row. A place has 4 words, each in a bank of its own."),
+        (
+            "tensor-copies", {}, "20",
+            "A row has 32 words, so each begins in bank 0. A place has 4 words: multiply the place by it.",
+        ),
         ("triton", {}, "8", "That is the place within the row, and the row itself begins in bank 16."),
         (
             "triton", {"ROW": "6"}, "3",

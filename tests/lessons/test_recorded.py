@@ -76,6 +76,14 @@ def test_an_array_of_one_axis_is_drawn_in_rows_that_their_first_elements_number(
     ]
 
 
+def test_the_tile_of_a_tensor_copy_lies_as_the_lesson_says() -> None:
+    said = {kernel: lesson_of("tensor-copies").stage({"ROW": "5", "KERNEL": kernel}).because
+            for kernel in ("turn_plain", "turn_swizzled")}  # fmt: skip
+    assert said["turn_plain"].endswith("The request takes 32 wavefronts where 4 would do.")
+    assert said["turn_swizzled"].startswith("2 ^ 5 is 7: bank 28.")
+    assert said["turn_swizzled"].endswith("The request takes 4 wavefronts, as few as possible.")
+
+
 def test_the_tile_of_triton_lies_as_the_lesson_says_and_a_plain_one_would_take_four_times_as_many() -> None:
     stage = lesson_of("triton").stage({"ROW": "5"})
     assert "4 wavefronts, as few as possible. Without the swizzle they would take 16." in stage.because
