@@ -119,6 +119,8 @@ def draw_grid(
     corner = (min(_MARK * lanes.shape[1] / PLOT_WIDTH, 0.3), _MARK / row)
     colliding = Marked(x, y, conflict & first)
     plainly, struck = {"color": colours.frame, "width": 1.25}, {"color": colours.conflict, "width": 2.5}
+    if named and row < _ROOMY / 2:
+        struck["width"] = 1.75  # which leaves the name room
     # What the cells hold in which lanes are, below these.
     below, sizes = _values(grid, lanes != ""), [values] if roomy and values else []
     written_on = ((plain, colours.frame), (conflict, colours.conflict))  # above the values of their cells

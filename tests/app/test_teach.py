@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 from smemviz.app.pages.learn.learn_page import learn_page, steps_of
 from smemviz.app.pages.learn.task_panel import judged, task_href, task_in
 from smemviz.engines.sandbox.run import run_text
+from smemviz.i18n import speaking
 from smemviz.lessons.course import LESSONS, TASKS, task_of
 from smemviz.lessons.lesson import Lesson
 
@@ -31,6 +32,8 @@ def test_what_is_said_is_the_witness_and_then_that_it_is_fixed() -> None:
     assert "bank          0  1  2" in str(said[2].children)
     assert "why:" not in said[2].children  # which the second hint says
     assert "to pass" not in said[2].children  # which the task asks for
+    with speaking("ko"):  # not half of it in each language
+        assert judged(task, run_text(task.source).recording)[0][1].children == said[1].children
     solved = run_text(task.source.replace("PITCH = TILE", "PITCH = TILE + 1")).recording
     said, look, done = judged(task, solved)
     assert (said.children, look, done) == (

@@ -10,7 +10,7 @@ from smemviz.app.addresses import EDITOR, LEARN
 from smemviz.app.components.frames import section
 from smemviz.app.components.launches import Query
 from smemviz.errors import InputError
-from smemviz.i18n import _
+from smemviz.i18n import _, speaking
 from smemviz.lessons.course import TASKS, Task, lesson_of, task_of
 from smemviz.recordings.recording import Recording
 from smemviz.testing.budget import what_is_missing
@@ -67,7 +67,8 @@ def judged(task: Task | None, recording: Recording | None) -> tuple[Any, str, An
     """Return what is said to a run of a task's text, how it looks, and what the browser is to keep as done."""
     if task is None or recording is None:
         return "", "task-verdict", None
-    missing = what_is_missing(task, recording)
+    with speaking("en"):  # as a whole, for a part of it has no other language
+        missing = what_is_missing(task, recording)
     if missing is None:
         return (
             html.Strong(_("Fixed: the result is the same and the budget is kept.")),
