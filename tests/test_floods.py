@@ -71,7 +71,7 @@ def test_every_way_to_read_them_tells_of_as_many(
     counts = sorted(more for _, more in told if more)
 
     def counted(said: str) -> list[int]:
-        return sorted(map(int, re.findall(r"And (\d+) more of this kind in this line\.", said)))
+        return sorted(map(int, re.findall(r"And (\d+) more of this kind on this line\.", said)))
 
     cli.main(["run", str(path), "--engine", "lockstep"])
     console = capsys.readouterr().out

@@ -34,8 +34,8 @@ _KEYS = (
         (
             (("←", "→"), N_("go to the request before or after")),
             (("↑", "↓"), N_("in the source, go from access to access")),
-            (("↑", "↓"), N_("in a picture, light one lane after the other")),
-            (("Esc",), N_("lets go of the lane that is lit")),
+            (("↑", "↓"), N_("in a picture, highlight one lane after another")),
+            (("Esc",), N_("stops highlighting the lane")),
         ),
     ),
     (N_("Layouts"), f"#{ids.LAB_PAGE}", ((("←", "→"), N_("go to the request before or after")),)),

@@ -63,7 +63,9 @@ def remedy(error: BaseException) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name and str(error).startswith("No module named"):
         return f"; {_missing(error.name)}"
     if isinstance(error, FileNotFoundError) and error.filename is not None and not os.path.isabs(error.filename):
-        return "; " + english("it is looked for in {folder}; run smemviz in the folder that has it", folder=os.getcwd())
+        return "; " + english(
+            "it was looked for in {folder}; run smemviz in the folder that contains it", folder=os.getcwd()
+        )
     if isinstance(error, FileNotFoundError) and str(error.filename).startswith("/content/"):
         return "; " + english("that folder is Colab's; put the file beside the script, and name it without a folder")
     if isinstance(error, IndexError) and "argv" in (_last_line(error) or ""):

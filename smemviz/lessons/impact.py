@@ -63,10 +63,10 @@ def _saved(values: Values) -> Stage:
 
     def hint(answer: str) -> str:
         if int(answer) > int(right):
-            return _("A cycle for each wavefront too many: {excess:,} at {mhz:,.0f} MHz are {lost}. The rest of {time} "
-                     "is the launch and the way to global memory, which stay.", excess=excess, mhz=slow.mhz,
+            return _("A cycle for each excess wavefront: {excess:,} at {mhz:,.0f} MHz are {lost}. The rest of {time} "
+                     "is the launch and the way to global memory, which remain.", excess=excess, mhz=slow.mhz,
                      lost=duration(lost_us), time=duration(before_us))  # fmt: skip
-        return _("A cycle for each wavefront too many: {excess:,} at {mhz:,.0f} MHz are {lost}. Which part of {time} "
+        return _("A cycle for each excess wavefront: {excess:,} at {mhz:,.0f} MHz are {lost}. Which part of {time} "
                  "is that?", excess=excess, mhz=slow.mhz, lost=duration(lost_us), time=duration(before_us))  # fmt: skip
 
     because = _("{fast} took {after}, {share} less. {excess:,} cycles at {mhz:,.0f} MHz are {lost}, {most} of "
@@ -75,8 +75,8 @@ def _saved(values: Values) -> Stage:
                 excess=excess, mhz=slow.mhz, lost=duration(lost_us), most=percent(lost_us / before_us),
                 before=duration(before_us), floor=duration(slow.time.floor_us))  # fmt: skip
     gpu = recording.device.name if recording.device else ""
-    question = _("On an {gpu} {kernel} took {time}. Each block has a multiprocessor of its own and {excess:,} "
-                 "wavefronts too many; a wavefront takes a cycle, at {mhz:,.0f} MHz. {fast} does the same without a "
+    question = _("On an {gpu}, {kernel} took {time}. Each block has a multiprocessor of its own and {excess:,} "
+                 "excess wavefronts; a wavefront takes a cycle, at {mhz:,.0f} MHz. {fast} does the same without a "
                  "conflict. How much less time did it take?", gpu=gpu, kernel=slow.launch.kernel,
                  time=duration(before_us), excess=excess, mhz=slow.mhz, fast=fast.launch.kernel)  # fmt: skip
 

@@ -202,7 +202,9 @@ def _split_barrier(facts: Facts) -> Says:
 
 
 def _deadlock(facts: Facts) -> Says:
-    return english("waits in a loop for what no thread does; check what it waits for, and who stores that"), ""
+    return english(
+        "waits in a loop for something that no thread does; check what it waits for, and which thread stores that"
+    ), ""
 
 
 def _misaligned(facts: Facts) -> Says:
@@ -274,7 +276,7 @@ KINDS: Mapping[str, Kind] = {
     "assertion": Kind(N_("failed assertion"), "unsafe", _assertion),
     "trap": Kind(N_("trap"), "unsafe", _trap),
     "raised": Kind(N_("raised error"), "mistake", _raised),
-    "kept": Kind(N_("kept from earlier"), "harmless", _kept),  # about a kernel as it is launched
+    "kept": Kind(N_("stale global"), "harmless", _kept),  # about a kernel as it is launched
     "launch_refused": Kind(N_("launch refused"), "mistake", _launch_refused),  # no device would start it
     "main_failed": Kind(N_("main failed"), "mistake", _main_failed),  # about main() and no kernel
 }

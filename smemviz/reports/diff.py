@@ -146,7 +146,7 @@ def launch_name(pair: LaunchPair, times: int = 1) -> str:
     """Name a launch: by its kernel, with a number from the second on, and how many are alike."""
     number = [str(pair.number + 1)] * bool(pair.number)
     if times > 1:
-        more = clauses(*number, ngettext("{n:,} launch alike", "{n:,} launches alike", times))
+        more = clauses(*number, ngettext("{n:,} identical launch", "{n:,} identical launches", times))
         return _("{kernel} ({more})", kernel=pair.kernel, more=more)
     return f"{pair.kernel} ({number[0]})" if number else pair.kernel
 

@@ -87,7 +87,7 @@ def _title(file: str, launch: dict[str, Any], times: int) -> str:
     if launch["file"] != file:
         title += f", in {launch['file']}"
     if times > 1:
-        title += f"; {times:,} launches alike"
+        title += f"; {times:,} identical launches"
     return title
 
 

@@ -177,7 +177,7 @@ def _card(of: GpuRow, calibration: Calibration, access: Access) -> GpuRow:
     deviating = [row for row in rows if not row.agrees]
     quoted = ""
     if deviating:
-        difference, basis = _("This card deviates, so that the count may not hold."), _("Measured, {date}.", date=when)
+        difference, basis = _("This card deviates, so the count may be wrong."), _("Measured, {date}.", date=when)
         quoted = "; ".join(f"{row.what}: {row.card}, the model has {row.model}" for row in deviating) + "."
     elif len(rows) > len(_EVERY_ACCESS):
         difference = ""
@@ -189,7 +189,7 @@ def _card(of: GpuRow, calibration: Calibration, access: Access) -> GpuRow:
         )
     else:
         difference = ""
-        basis = _("smemviz calibrate, {date}, did not ask for {kind}; banks are as assumed.", date=when, kind=accesses)
+        basis = _("smemviz calibrate, {date}, did not measure {kind}; the rule is assumed.", date=when, kind=accesses)
     name, capability = calibration.device.name, device(calibration.device.compute_capability).name
     kind: BasisKind = "measured" if deviating or len(rows) > len(_EVERY_ACCESS) else "assumed"
     return GpuRow(name, capability, of.hardware, of.numbers, difference, kind, basis, False, True, quoted)

@@ -30,7 +30,7 @@ _CHASES = (
     (N_("one step, constant memory"), "constant_memory", 5, ""),
     (N_("one step, L1"), "l1_cache", None, ""),
     (N_("one step, L2"), "l2_cache", None, ""),
-    (N_("one step, global memory"), "global_memory", 500, N_("Ours is past L2.")),
+    (N_("one step, global memory"), "global_memory", 500, N_("Ours misses L2.")),
 )
 _TRANSPOSING = (
     ("set_row_read_col", N_("conflicts on the load only")),

@@ -76,10 +76,10 @@ def headline_of(recording: Recording, launch: Launch, hardware: Hardware = H200)
     (kind, line), more = mistakes[0], len(mistakes) - 1
     mistake = capital(finding_name(kind))
     if not more:
-        return _("{mistake} in line {line}", mistake=mistake, line=line)
+        return _("{mistake} on line {line}", mistake=mistake, line=line)
     return ngettext(
-        "{mistake} in line {line}, and {n:,} more mistake",
-        "{mistake} in line {line}, and {n:,} more mistakes",
+        "{mistake} on line {line}, and {n:,} more mistake",
+        "{mistake} on line {line}, and {n:,} more mistakes",
         more,
         mistake=mistake,
         line=line,
@@ -102,7 +102,7 @@ def headline(launch: Launch, hardware: Hardware = H200) -> str:
 
 
 def _excess_headline(counted: Sequence[tuple[Site, SiteSummary]], total: int) -> str:
-    """Say what a launch has in excess, and which line has most of it: ``..., all in line 53, 32-way``."""
+    """Say what a launch has in excess, and which line has most of it: ``..., all on line 53, 32-way``."""
     lines: dict[tuple[str, int], list[SiteSummary]] = {}
     for site, row in counted:
         lines.setdefault((site.file, site.line), []).append(row)
@@ -113,7 +113,7 @@ def _excess_headline(counted: Sequence[tuple[Site, SiteSummary]], total: int) ->
         where = clauses(where, degree_name(degree))
     wavefronts = count(total, "excess wavefront")
     if excess[worst] == total:
-        return _("{wavefronts}, all in {where}", wavefronts=wavefronts, where=where)
+        return _("{wavefronts}, all on {where}", wavefronts=wavefronts, where=where)
     share = share_of_them(excess[worst] / total)
     return _("{wavefronts}; worst: {where}, {share}", wavefronts=wavefronts, where=where, share=share)
 
@@ -256,7 +256,7 @@ def folded(findings: Iterable[Finding]) -> tuple[tuple[Finding, int], ...]:
 
 def more_of_a_kind(more: int) -> str:
     """Say how many findings of the same kind and line are not told of, nothing of none."""
-    return _("And {n:,} more of this kind in this line.", n=more) if more else ""
+    return _("And {n:,} more of this kind on this line.", n=more) if more else ""
 
 
 def described(finding: Finding, recording: Recording, more: int = 0) -> str:

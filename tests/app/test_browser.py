@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
 
-CONFLICT = "992 excess wavefronts, all in line 53, 32-way"
-PADDED_CONFLICT = "992 excess wavefronts, all in line 80, 32-way"
+CONFLICT = "992 excess wavefronts, all on line 53, 32-way"
+PADDED_CONFLICT = "992 excess wavefronts, all on line 80, 32-way"
 NO_CONFLICT = "No bank conflict: 64 wavefronts, as few as possible"
 PADDED = "/kernel?file=square&kernel=set_row_read_col_pad"
 TRANSPOSE = "/kernel?file=square&kernel=set_row_read_col"
@@ -189,7 +189,7 @@ def test_setting_a_computed_constant_overrides_it(page: Page) -> None:
     page.goto(PADDED)
     headline(page, NO_CONFLICT)
     knob(page, "PITCH", 48)
-    headline(page, "480 excess wavefronts, all in line 80, 16-way")
+    headline(page, "480 excess wavefronts, all on line 80, 16-way")
     assert fact(page, "shared bytes") == "6,144"
     knob(page, "PITCH", "")
     headline(page, NO_CONFLICT)
@@ -223,10 +223,10 @@ def test_an_impossible_block_is_refused_in_words_and_the_page_stays_usable(page:
 
 def test_the_same_recording_is_counted_for_another_gpu(page: Page) -> None:
     page.goto("/kernel?file=rectangle&kernel=set_row_read_col")
-    headline(page, "240 excess wavefronts, all in line 55, 16-way")
+    headline(page, "240 excess wavefronts, all on line 55, 16-way")
     # CUDA C programming guide, 3.x in 8-byte mode: document 004's 8-way.
     page.goto("/kernel?file=rectangle&kernel=set_row_read_col&cc=3.5-8")
-    headline(page, "112 excess wavefronts, all in line 55, 8-way")
+    headline(page, "112 excess wavefronts, all on line 55, 8-way")
     expect(page.get_by_role("textbox", name="Counted for")).to_have_value("3.5, 8-byte banks Kepler")
     expect(page.locator("#origin")).to_contain_text("recorded on NVIDIA H200")
 
@@ -243,7 +243,7 @@ def test_a_lockstep_run_can_stand_beside_the_recording(page: Page) -> None:
 def test_launches_blocks_arrays_and_constants_of_every_kind_can_be_chosen(page: Page) -> None:
     page.goto("/")
     page.get_by_role("link", name="shuffle (2)").click()
-    headline(page, "16 excess wavefronts, all in line 32, 2-way")  # 2 blocks x 2 warps x 2 steps x 4
+    headline(page, "16 excess wavefronts, all on line 32, 2-way")  # 2 blocks x 2 warps x 2 steps x 4
     assert fact(page, "grid") == "2 x 1 x 1"
     assert fact(page, "data-dependent accesses") == "1"
     choose(page, "Block", "block 1")
@@ -252,13 +252,13 @@ def test_launches_blocks_arrays_and_constants_of_every_kind_can_be_chosen(page: 
     expect(page.locator("#tile text.axis", has_text="element")).to_have_text("element")
     assert query(page).items() >= {"launch": ["1"], "block": ["1"], "array": ["sums"]}.items()
     choose(page, "DTYPE", "float32")
-    headline(page, "8 excess wavefronts, all in line 32, 2-way")
+    headline(page, "8 excess wavefronts, all on line 32, 2-way")
     choose(page, "FLIP", "False")
     expect(page.get_by_role("button", name="row[N - 1 - i]")).to_have_attribute("title", re.compile("never runs"))
     knob(page, "SCALE", "0.25")
     expect(page.get_by_text("set, was 0.5")).to_be_visible()
     page.get_by_role("button", name="Reset").click()
-    headline(page, "16 excess wavefronts, all in line 32, 2-way")
+    headline(page, "16 excess wavefronts, all on line 32, 2-way")
     expect(page.get_by_label("SCALE", exact=True)).to_have_value("0.5")
     assert not any(name.isupper() for name in query(page))
 

@@ -151,7 +151,7 @@ def test_what_is_shown_of_changes(changed: Library, query: Query) -> None:
 def test_changes_have_every_kind_of_row(changed: Library) -> None:
     with pseudo():
         told = str(view_changes(changed, {"file": "mine", "against": "HEAD"}))
-    for message in ("only in A", "only in B", " launches alike", "Worse in B: ", "reduce "):
+    for message in ("only in A", "only in B", " identical launches", "Worse in B: ", "reduce "):
         assert f"⟦{message}⟧" in told
 
 

@@ -163,17 +163,17 @@ def status(page: Page, text: str) -> None:
 @pytest.mark.browser
 def test_a_text_is_run_by_ctrl_enter_and_shown_as_any_kernel_is(page: Page) -> None:
     open_with(page, SHORT)
-    headline(page, "1 excess wavefront, all in line 11, 2-way")
+    headline(page, "1 excess wavefront, all on line 11, 2-way")
     expect(page.locator("#editor-printed")).to_have_text("stride 2\n")
     expect(page.get_by_label("STRIDE", exact=True)).to_have_value("2")
     knob(page, "STRIDE", "8")
-    headline(page, "7 excess wavefronts, all in line 11, 8-way")
+    headline(page, "7 excess wavefronts, all on line 11, 8-way")
 
 
 @pytest.mark.browser
 def test_an_error_greys_the_last_picture_and_what_was_written_is_there_when_one_comes_back(page: Page) -> None:
     open_with(page, SHORT)
-    headline(page, "1 excess wavefront, all in line 11, 2-way")
+    headline(page, "1 excess wavefront, all on line 11, 2-way")
     write(page, SHORT.replace("threadIdx.x", "threadIdx.q"))
     status(page, "Line 10:")
     expect(page.locator(".cm-lintRange-error")).to_have_text("i = cuda.threadIdx.q")
@@ -186,7 +186,7 @@ def test_an_error_greys_the_last_picture_and_what_was_written_is_there_when_one_
     page.get_by_role("link", name="Editor").click()
     expect(page.get_by_role("textbox", name="Text of the kernel file")).to_contain_text("i = cuda.threadIdx.q")
     write(page, SHORT)
-    headline(page, "1 excess wavefront, all in line 11, 2-way")
+    headline(page, "1 excess wavefront, all on line 11, 2-way")
     expect(page.locator("#results")).to_have_class("columns")
     expect(page.locator("#why")).to_be_visible()
 
@@ -194,9 +194,9 @@ def test_an_error_greys_the_last_picture_and_what_was_written_is_there_when_one_
 @pytest.mark.browser
 def test_a_reload_shows_what_was_there(page: Page) -> None:
     open_with(page, SHORT)
-    headline(page, "1 excess wavefront, all in line 11, 2-way")
+    headline(page, "1 excess wavefront, all on line 11, 2-way")
     knob(page, "STRIDE", "8")
-    shown = "7 excess wavefronts, all in line 11, 8-way"
+    shown = "7 excess wavefronts, all on line 11, 8-way"
     headline(page, shown)
     page.reload()
     headline(page, shown)
@@ -207,13 +207,13 @@ def test_a_reload_shows_what_was_there(page: Page) -> None:
 @pytest.mark.browser
 def test_a_link_carries_the_text(page: Page) -> None:
     open_with(page, SHORT.replace("STRIDE = 2", "STRIDE = 16"))
-    headline(page, "15 excess wavefronts, all in line 11, 16-way")
+    headline(page, "15 excess wavefronts, all on line 11, 16-way")
     link = page.url.replace("file=", "nothing=")
     page.goto("/")
     page.goto(link)
     status(page, "Ran in")
     expect(page.get_by_role("textbox", name="Text of the kernel file")).to_contain_text("STRIDE = 16")
-    headline(page, "15 excess wavefronts, all in line 11, 16-way")
+    headline(page, "15 excess wavefronts, all on line 11, 16-way")
 
 
 @pytest.mark.browser
@@ -283,10 +283,10 @@ def test_the_text_is_shown_once_and_scrolls_to_the_present_access(page: Page) ->
 @pytest.mark.browser
 def test_a_text_runs_when_the_typing_pauses(page: Page) -> None:
     open_with(page, SHORT)
-    headline(page, "1 excess wavefront, all in line 11, 2-way")
+    headline(page, "1 excess wavefront, all on line 11, 2-way")
     page.get_by_role("textbox", name="Text of the kernel file").fill(SHORT.replace("STRIDE = 2", "STRIDE = 4"))
     expect(page.locator(".old-badges")).to_have_count(1)
-    headline(page, "3 excess wavefronts, all in line 11, 4-way")
+    headline(page, "3 excess wavefronts, all on line 11, 4-way")
     expect(page.locator("#editor-printed")).to_have_text("stride 4\n")
 
 
@@ -307,7 +307,7 @@ def test_a_late_answer_to_an_older_text_replaces_nothing(page: Page) -> None:
     write(page, SHORT.replace("STRIDE = 2", "STRIDE = 4"))
     eventually(page, lambda: len(held), 1)
     write(page, SHORT.replace("STRIDE = 2", "STRIDE = 8"))
-    shown = "7 excess wavefronts, all in line 11, 8-way"
+    shown = "7 excess wavefronts, all on line 11, 8-way"
     headline(page, shown)
     with page.expect_response(lambda answer: answer.request == held[0].request):
         held[0].continue_()

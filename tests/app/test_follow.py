@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from smemviz.app.pages.kernel.follow import version
 from smemviz.paths import kernels_dir
 
-CONFLICT = "992 excess wavefronts, all in line 80, 32-way"
+CONFLICT = "992 excess wavefronts, all on line 80, 32-way"
 NO_CONFLICT = "No bank conflict: 64 wavefronts, as few as possible"
 SQUARE = (kernels_dir() / "square.py").read_text(encoding="utf-8")
 

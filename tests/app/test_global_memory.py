@@ -102,7 +102,7 @@ def test_a_knob_of_a_define_brings_the_conflict_and_takes_it_away(page: Page) ->
     headline(page, "No bank conflict: 64 wavefronts, as few as possible")
     expect(page.locator("#source .tok-k").first).to_have_text("__global__")
     knob(page, "IPAD", 0)
-    expect(page.get_by_role("heading", level=1)).to_contain_text("992 excess wavefronts, all in line")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("992 excess wavefronts, all on line")
     expect(page.locator("#source")).to_contain_text("tile[tx][ty]")
 
 

@@ -89,7 +89,7 @@ def test_what_is_wrong_is_said_at_its_field_in_one_line() -> None:
         ({"A": "32x32; swizzle=__import__('os')"}, ("swizzle", 0), "cannot be used in a formula"),
         ({"A-access": "row\nlane / 2, 0"}, ("pattern", 1), "cannot be used in a formula"),
         ({"A-access": "lane, 32"}, ("pattern", 0), "asks for index 32, outside of 32x32 float32"),
-        ({"A-access": "row; op=ldmatrix_x4"}, ("pattern", 0), "ldmatrix_x4 does not go with row"),
+        ({"A-access": "row; op=ldmatrix_x4"}, ("pattern", 0), "ldmatrix_x4 cannot be used with row"),
         ({"A-access": "matrices; op=ldmatrix_x4", "cc": "7.0"}, ("pattern", 0), "it came with 7.5"),
         ({"cc": "9.9"}, ("cc", 0), "compute capability 9.9 is not in the table"),
         ({"A": "32x32; colour=red"}, ("shape", 0), "'colour=red' is not an option"),
@@ -201,7 +201,7 @@ def test_what_a_part_does_not_have_is_said_and_the_h200_stands_in(served: Librar
     found = rows(filling)
     assert found["Volta 7.0, 7.2"][3] == "ldmatrix_x4 does not exist on compute capability 7.0; it came with 7.5"
     assert found["NVIDIA H200 9.0"][4] == (
-        "assumed smemviz calibrate, 21 November 2026, did not ask for ldmatrix x4 of 16 bytes; banks are as assumed."
+        "assumed smemviz calibrate, 21 November 2026, did not measure ldmatrix x4 of 16 bytes; the rule is assumed."
     )
 
 
@@ -229,7 +229,7 @@ def test_a_card_that_was_calibrated_is_a_measured_row(
     calibration.save_calibration(replace(ada, rows=tuple(wrong)))
     found = rows(view_gpus(served, run, {}))
     assert found["NVIDIA Test Ada 8.9"][3] == (
-        "This card deviates, so that the count may not hold. number of banks: 64, the model has 32."
+        "This card deviates, so the count may be wrong. number of banks: 64, the model has 32."
     )
     broken = tmp_path / "other" / "calibration.json"
     broken.parent.mkdir()

@@ -176,7 +176,7 @@ def test_a_refused_kernel_leads_to_the_others_and_back(page: Page) -> None:
     page.goto("/kernel?file=mistakes&kernel=too_many_threads")
     headline(page, "This cannot be launched")
     page.get_by_role("link", name="store_past_the_edge").click()
-    headline(page, "Out of bounds in line 45")
+    headline(page, "Out of bounds on line 45")
     expect(page.locator(".source-line.mistaken")).to_contain_text("c[row, column] = total")
     expect(page.locator(".source-line.mistaken")).to_contain_text("out of bounds")
     page.get_by_role("link", name="too_many_threads").click()

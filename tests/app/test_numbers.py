@@ -118,4 +118,4 @@ def test_a_link_to_a_number_leads_there(page: Page) -> None:
     page.goto("/numbers#number-floor")
     expect(page.get_by_text("The floor is the time of an empty kernel")).to_be_in_viewport()
     page.get_by_role("link", name="set_row_read_col").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("992 excess wavefronts, all in line 53, 32-way")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("992 excess wavefronts, all on line 53, 32-way")

@@ -71,7 +71,7 @@ def test_a_page_comes_filled(served: Library) -> None:
     page = kernel_page(
         served, Stopwatch(), {"file": "square", "kernel": "set_row_read_col"}, {"theme": "dark", "warp": "3"}
     )
-    assert page["headline"].children == "992 excess wavefronts, all in line 53, 32-way"
+    assert page["headline"].children == "992 excess wavefronts, all on line 53, 32-way"
     assert page["present"].data == {"position": 3, "block": 0, "site": 0, "warp": 3, "step": 0}
     assert page["shown-run"].data["values"]["IPAD"] == 1
     assert len(page["played"].data["block"]["warp"]) == 96
@@ -146,7 +146,7 @@ def test_launches_that_are_alike_take_one_entry_with_their_number_and_the_worst_
     shown = page["shown-look"].data
     assert shown["values"]["launch"] == "4"
     assert len(shown["options"]["launch"]) == 300
-    assert page["headline"].children == "3 excess wavefronts, all in line 8, 4-way"
+    assert page["headline"].children == "3 excess wavefronts, all on line 8, 4-way"
 
 
 def test_the_gallery_says_once_where_the_requests_of_its_files_are_from_and_how_own_files_come_here(
@@ -229,7 +229,7 @@ def test_the_editor_opens_on_a_short_kernel_with_a_conflict_and_its_fix(texts: T
     assert len(start["text"].splitlines()) <= 32
     query = {"file": run_asked(texts, start["text"]).answer["file"]}
     page = kernel_page(Library(gallery(), texts), Stopwatch(), query, {"theme": "light"})
-    assert text(page["headline"]).startswith("3,968 excess wavefronts, all in line 22, 32-way")
+    assert text(page["headline"]).startswith("3,968 excess wavefronts, all on line 22, 32-way")
     assert "Fix." in as_html(page["why"].html)
 
 

@@ -49,7 +49,7 @@ def test_another_layout_takes_one_wavefront_and_asks_the_server_for_nothing(page
     page.get_by_role("radio", name="As written").check(force=True)
     for one in page.locator(".as-written").all():
         expect(one).to_be_hidden()
-    headline(page, "992 excess wavefronts, all in line 53, 32-way")
+    headline(page, "992 excess wavefronts, all on line 53, 32-way")
     expect(page.locator("#position-text")).to_contain_text("32 wavefronts where 1 would do")
 
 

@@ -62,7 +62,7 @@ def test_every_page_fits_in_its_language_and_axe_finds_nothing(page: Page, path:
 
 def conflict(degree: int, excess: int, line: int) -> str:
     where = clauses(_("line {n}", n=line), degree_name(degree))
-    return _("{wavefronts}, all in {where}", wavefronts=count(excess, "excess wavefront"), where=where)
+    return _("{wavefronts}, all on {where}", wavefronts=count(excess, "excess wavefront"), where=where)
 
 
 def now(page: Page, position: int, warp: int, step: int, wavefronts: str) -> None:

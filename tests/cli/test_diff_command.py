@@ -176,8 +176,8 @@ def test_a_percentage_is_a_number_from_0_on(here: Path, diff: Diff) -> None:
 def test_launches_that_say_the_same_are_said_once(here: Path, diff: Diff) -> None:
     (here / "turn.py").write_text(TURN.replace("    turn[1", "    for _ in range(9):\n        turn[1"))
     said = diff("turn.py", "--set-b", "PITCH=32", "--markdown", code=1).out
-    assert said == MARKDOWN.replace("Worse in B: turn", "Worse in B: turn (9 launches alike)").replace(
-        "`turn`", "`turn (9 launches alike)`"
+    assert said == MARKDOWN.replace("Worse in B: turn", "Worse in B: turn (9 identical launches)").replace(
+        "`turn`", "`turn (9 identical launches)`"
     )
     found = diff("turn.py", "--set-b", "PITCH=32", "--json", code=1).json
     assert [one["number"] for one in found["launches"]] == list(range(9))

@@ -220,7 +220,7 @@ def test_the_dashboard_shows_both_views_and_serves_no_stranger() -> None:
     query = {"kernel": "set_row_read_col_pad", "IPAD": "0"}
     for file in library.files:
         page = view_run(library, {"file": file, **query})
-        assert str(page["headline.children"]).startswith("992 excess wavefronts, all in line ")
+        assert str(page["headline.children"]).startswith("992 excess wavefronts, all on line ")
     refused = view_run(Library([path], local=False), {"file": "square.cu", **query})
     assert "only on your own machine" in str(refused["notices.html"])
 

@@ -130,7 +130,7 @@ def test_a_loop_that_waits_for_what_nobody_does_is_a_deadlock(
     recording = run(tmp_path, body, "1, 64>>>(zeros(64), 1", view)
     (finding,) = [finding for finding in recording.findings if finding.kind == "deadlock"]
     assert (finding.line, finding.threads[0]) == (line, (thread, 0, 0))
-    assert finding.message.startswith("waits in a loop for what no thread does")
+    assert finding.message.startswith("waits in a loop for something that no thread does")
     assert len(recording.launches) == 1
 
 

@@ -226,7 +226,7 @@ def test_a_program_already_read_is_never_run_as_a_script(script: Path) -> None:
         ("raise ValueError('one\\ntwo')\n", "small.py:12: ValueError: one"),
         (
             "open('nowhere.txt')\n",
-            "small.py:12: FileNotFoundError: [Errno 2] No such file or directory: 'nowhere.txt'; it is looked for in ",
+            "small.py:12: FileNotFoundError: [Errno 2] No such file or directory: 'nowhere.txt'; it was looked for in ",
         ),
         (
             "kernel[1, 32]('text')\n",

@@ -93,7 +93,7 @@ LAUNCH = RECORDING["set_row_read_col"]
 
 
 def test_the_headline_is_the_total_and_the_worst_line() -> None:
-    assert headline(LAUNCH) == "992 excess wavefronts, all in line 53, 32-way"
+    assert headline(LAUNCH) == "992 excess wavefronts, all on line 53, 32-way"
     assert headline(RECORDING["set_col_read_col"]) == "1,984 excess wavefronts; worst: line 38, 32-way, half of them"
     assert headline(RECORDING["set_row_read_row"]) == "No bank conflict: 64 wavefronts, as few as possible"
 
@@ -109,12 +109,12 @@ def test_a_mistake_comes_before_what_a_launch_costs() -> None:
     def said(*findings: Finding) -> str:
         return headline_of(replace(RECORDING, findings=findings), LAUNCH)
 
-    assert said(race, race) == "Race in line 53"
-    assert said(beyond, race, race) == "Out of bounds in line 55, and 1 more mistake"
+    assert said(race, race) == "Race on line 53"
+    assert said(beyond, race, race) == "Out of bounds on line 55, and 1 more mistake"
     assert said(failed) == said() == headline(LAUNCH)
     hint = replace(race, kind="negative_index")
     assert said(hint) == headline(LAUNCH)
-    assert said(hint, beyond) == "Out of bounds in line 55"
+    assert said(hint, beyond) == "Out of bounds on line 55"
 
 
 def test_a_launch_without_shared_sites_has_a_headline_too() -> None:

@@ -132,12 +132,12 @@ def test_lanes_that_a_hint_names_do_collide(rows: int) -> None:
         ),
         (
             "matter", {}, "50",
-            "A cycle for each wavefront too many: 992 at 1,980 MHz are 0.501 µs. The rest of 1.271 µs is the launch "
-            "and the way to global memory, which stay.",
+            "A cycle for each excess wavefront: 992 at 1,980 MHz are 0.501 µs. The rest of 1.271 µs is the launch "
+            "and the way to global memory, which remain.",
         ),
         (
             "matter", {}, "0",
-            "A cycle for each wavefront too many: 992 at 1,980 MHz are 0.501 µs. Which part of 1.271 µs is that?",
+            "A cycle for each excess wavefront: 992 at 1,980 MHz are 0.501 µs. Which part of 1.271 µs is that?",
         ),
         ("rows", {}, "32", "That is one for each lane. Banks work side by side: a wavefront serves many lanes."),
         (

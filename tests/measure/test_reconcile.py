@@ -214,7 +214,7 @@ def test_an_unexplained_site_shows_both_counts() -> None:
     assert counts(found.hardware[1]) == (32, 1000, 32, None)
     assert found.hardware[1].because == (
         "32 requests and 1,024 wavefronts were recorded, but the hardware has 32 requests and 1,000 wavefronts on this "
-        "line in LDS; nothing that compilers are known to do gives that"
+        "line in LDS; no known optimization explains that"
     )
 
 

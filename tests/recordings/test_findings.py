@@ -145,7 +145,12 @@ SAMPLES = [  # kind, facts, what is wrong, and what mends it
         "condition twice, so they wait at two barriers, and a GPU may hang",
         "Write while True, begin its body with the barrier, and leave it with break.",
     ),
-    ("deadlock", {}, "waits in a loop for what no thread does; check what it waits for, and who stores that", ""),
+    (
+        "deadlock",
+        {},
+        "waits in a loop for something that no thread does; check what it waits for, and which thread stores that",
+        "",
+    ),
     (
         "misaligned",
         {"address": 4, "width": 16},

@@ -105,7 +105,7 @@ def test_nothing_in_a_source_becomes_markup(square: Recording) -> None:
 def test_a_mistake_and_its_remedy_take_the_place_of_why_a_site_costs(capsys: pytest.CaptureFixture[str]) -> None:
     recording = run(kernels_dir() / "mistakes.py", engine="lockstep")
     (one,) = (part for part in data_of(page_of(recording))["launches"] if part["name"] == "corner_of_each_tile")
-    assert one["headline"] == "Unwritten read in line 89"
+    assert one["headline"] == "Unwritten read on line 89"
     (reason, remedy), *others = [site["why"] for site in one["sites"]]
     assert reason.startswith("a_tile[0, 2] is read, but nothing wrote it: the block has 4 threads")
     assert remedy == "Make them as many, or let each thread store several."

@@ -64,7 +64,7 @@ def _origins(runs: Mapping[str, ShownRun | SmemvizError]) -> Component:
 def _own_files() -> Component:
     return html.P(
         rich(
-            "Your own kernels stand here when smemviz is started with them: {command}. A recording opens in the same "
+            "Your own kernels appear here when you start smemviz with them: {command}. A recording opens in the same "
             "way: {recording}.",
             command=html.Code("smemviz mine.py"),
             recording=html.Code("smemviz mine.smem.npz"),

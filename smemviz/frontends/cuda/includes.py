@@ -218,7 +218,7 @@ def own_headers(source: str, file: str, folders: Sequence[str] = ()) -> tuple[di
             if name in headers:
                 continue
             if Path(name).is_absolute() or PureWindowsPath(name).is_absolute():
-                what = english("the header {name} is named from the root of the disk; name it from the file", name=name)
+                what = english("the header {name} has an absolute path; write it relative to the file", name=name)
                 raise KernelFileError(where, line, what)
             places = [*([str(Path(where).parent)] if quoted else []), *folders]
             paths = [Path(place) / name for place in places]
@@ -286,10 +286,10 @@ def included(source: str, file: str, words: set[str] | None = None) -> Iterator[
         new = set(_WORD.findall(text) if token.kind in ("name", "directive") else ()) - words
         words |= new
         if asked := next((word for word in _ASKS if word in text), ""):
-            what = english("{code} is not answered; leave it out", code=asked)
+            what = english("{code} is not supported; leave it out", code=asked)
             raise KernelFileError(file, lines.place(token.start)[0], what)
         if any(word in asked for word in new for asked in _ASKS) and (asked := _pasted(words)):
-            what = english("{code} can be pasted from this, and is not answered; use other names", code=asked)
+            what = english("{code} can be pasted from this, and is not supported; use other names", code=asked)
             raise KernelFileError(file, lines.place(token.start)[0], what)
 
 

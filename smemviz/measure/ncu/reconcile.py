@@ -157,13 +157,11 @@ class _Ledger:
         values = {"requests": plural(summary.requests, "request"), "found": executed}
         if amount is None:
             return english(
-                "{requests} were recorded, but the hardware has {found}; "
-                "nothing that compilers are known to do gives that",
+                "{requests} were recorded, but the hardware has {found}; no known optimization explains that",
                 **values,
             )
         return english(
-            "{requests} and {amount} were recorded, but the hardware has {found}; "
-            "nothing that compilers are known to do gives that",
+            "{requests} and {amount} were recorded, but the hardware has {found}; no known optimization explains that",
             amount=plural(amount, unit),
             **values,
         )

@@ -148,7 +148,7 @@ def unpredictable(op: str, dtype: DTypeLike, cc: tuple[int, int] = (9, 0)) -> st
     if op in MBARRIERS:
         return english("Instructions on an mbarrier have no wavefronts that are counted.")
     if op in FAR:
-        return english("Shared memory of another block is reached by way of a network, which counts no wavefronts.")
+        return english("Shared memory of another block is reached through a network, which counts no wavefronts.")
     if effect_of(op) == "update":
         if cc < operation(op).since:
             return _LOCK_LOOP

@@ -69,7 +69,9 @@ class Access:
             check_width(self.width)
         if self.pattern in PATTERNS and (self.pattern == "matrices") != (self.op in MATRICES):
             names = ", ".join(MATRICES)
-            raise InputError(english("{op} does not go with {pattern}; matrices are for {names}", names=names, **given))
+            raise InputError(
+                english("{op} cannot be used with {pattern}; matrices are for {names}", names=names, **given)
+            )
         most = MATRICES.get(self.op, WARP)
         if self.across is not None and (self.pattern not in ("tile", "matrices") or most % (self.across or WARP + 1)):
             message = english("across is {across}; it has to divide {most}, for tile and matrices", most=most, **given)

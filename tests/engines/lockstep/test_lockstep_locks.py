@@ -224,13 +224,13 @@ def test_each_holder_makes_requests_of_its_own():
     [
         (
             LOCK + "total[0] += i\n",
-            "while cuda.atomic.cas(lock, 0, 0, 1) != 0: nobody is left to end this wait; release the lock, or do first "
-            "what is waited for",
+            "while cuda.atomic.cas(lock, 0, 0, 1) != 0: no thread is left to end this wait; release the lock, or move "
+            "what is waited for before it",
         ),
         (
             "if i == 0:\n    while lock[0] == 0:\n        pass\nelse:\n    lock[0] = 1\n",
-            "while lock[0] == 0: nobody here ends this wait, and in lockstep the other threads go on behind it; do "
-            "first what is waited for, or run with engine gpu",
+            "while lock[0] == 0: no thread here ends this wait, and in lockstep the others continue only after it; "
+            "move what is waited for before it, or run with engine gpu",
         ),
     ],
     ids=["not released", "done too late"],

@@ -301,7 +301,7 @@ def _links(at: int, editor: bool) -> Component:
     task = task_after(LESSONS[at].slug) if editor else None
     tools = [
         *([_to_fix(task)] if task else []),
-        html.A(_("Go on in the gallery"), href=f"{KERNEL}?{LESSONS[at].kernel}", className="text-button"),
+        html.A(_("Continue in the gallery"), href=f"{KERNEL}?{LESSONS[at].kernel}", className="text-button"),
         text_button(_("Present"), id=ids.LEARN_PRESENT, title=_("key p")),
         text_button(_("Print handout"), id="learn-print"),
     ]

@@ -192,11 +192,14 @@ class Frame:
         code = short(wait)
         if waiting.count < self.live.count:
             what = english(
-                "{code} nobody here ends this wait, and in lockstep the other threads go on behind it", code=code
+                "{code} no thread here ends this wait, and in lockstep the others continue only after it", code=code
             )
-            return self.wrong(wait, english("{what}; do first what is waited for, or run with engine gpu", what=what))
+            return self.wrong(
+                wait, english("{what}; move what is waited for before it, or run with engine gpu", what=what)
+            )
         what = english(
-            "{code} nobody is left to end this wait; release the lock, or do first what is waited for", code=code
+            "{code} no thread is left to end this wait; release the lock, or move what is waited for before it",
+            code=code,
         )
         return self.wrong(wait, what)
 

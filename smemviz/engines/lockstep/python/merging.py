@@ -64,7 +64,7 @@ class TwoKindsError(CannotMergeError):
     """A number and an array, or the like, for which Numba has no variable either."""
 
     def __init__(self) -> None:
-        super().__init__(english("one name holds two kinds of thing in different threads"))
+        super().__init__(english("one name holds values of two kinds in different threads"))
 
 
 @dataclass(frozen=True)
