@@ -27,6 +27,9 @@ _OLDEST_OF_TRITON = (7, 5)
 _MOST_CONFIGURATIONS = 9999
 
 
+_CPP = (".cu", ".cpp", ".cc", ".cxx")
+
+
 class Declares(Protocol):
     """A parser, or a group of its arguments."""
 
@@ -94,12 +97,18 @@ def with_compiler(arguments: argparse.Namespace) -> Program | Path:
     Raises:
         InputError: when they are given for another language.
     """
-    from smemviz.frontends.reading import read_program
+    from smemviz.frontends.reading import read_program, read_source
 
     path: Path = arguments.file
-    if not compiler_words(arguments):
+    if not arguments.units and not compiler_words(arguments):
         return path
-    return compiled_as(arguments)(read_program(path))
+    program = read_program(path)
+    for unit in arguments.units:
+        if unit.suffix not in _CPP:
+            raise InputError(f"{unit}: is not C++; the other files of a program end in {', '.join(_CPP)}")
+    if arguments.units:
+        program = program.with_units([(unit.as_posix(), read_source(unit)) for unit in arguments.units])
+    return compiled_as(arguments)(program)
 
 
 def compiler_words(arguments: argparse.Namespace) -> list[str]:

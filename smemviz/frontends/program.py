@@ -158,6 +158,14 @@ class Program(ABC):
         """
         raise InputError(f"{self.file}: -I, -D, -include and -std are for CUDA C++; name a file that ends in .cu")
 
+    def with_units(self, files: Sequence[tuple[str, str]]) -> Self:
+        """Return the program linked with other files, each its name and its text.
+
+        Raises:
+            InputError: when its language links none.
+        """
+        raise InputError(f"{self.file}: is run by itself; several files make a program in CUDA C++ only")
+
     @property
     @abstractmethod
     def summary(self) -> str:

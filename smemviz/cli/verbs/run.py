@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smemviz.cli.ending import crash_told, cut_short
@@ -50,8 +51,11 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.usage = "%(prog)s FILE [OPTION...] [-- ARGUMENT...]"
+    parser.usage = "%(prog)s FILE [MORE...] [OPTION...] [-- ARGUMENT...]"
     add_file_and_settings(parser)
+    parser.add_argument(
+        "units", metavar="MORE", type=Path, nargs="*", help="CUDA C++: the other files of the program, .cu or .cpp"
+    )
     add_engine(
         parser, "what runs the kernels: the GPU, or NumPy without one (default: auto, the GPU where there is one)"
     )
@@ -128,7 +132,9 @@ def _command(arguments: argparse.Namespace, recording: Recording) -> str:
         return shlex.join(["smemviz", str(arguments.output)])
     is_compiled = language_of(arguments.file).is_compiled
     is_script = not is_compiled and parse_program(recording.source, recording.file).is_script
-    if arguments.set or (arguments.arguments and not is_compiled and not is_script):  # the page would run it otherwise
+    if (
+        arguments.set or arguments.units or (arguments.arguments and not is_compiled and not is_script)
+    ):  # the page would run it otherwise
         return _("smemviz run.smem.npz (save it first: add -o run.smem.npz)")
     passed = ["--", *arguments.arguments] if arguments.arguments else []
     return shlex.join(["smemviz", str(arguments.file), *compiler_words(arguments), *triton_words(arguments), *passed])

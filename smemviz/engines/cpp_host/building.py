@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -15,7 +16,7 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from smemviz.engines.lockstep.running_launch import COMPUTE_CAPABILITY
-from smemviz.errors import KernelFileError, MissingError, SourceError
+from smemviz.errors import KernelFileError, MissingError, SourceError, UnsupportedError
 from smemviz.frontends.cuda.cuda_program import CudaProgram
 from smemviz.frontends.cuda.host.headers import HOST_HEADERS
 from smemviz.frontends.cuda.host.libraries import library_of
@@ -31,9 +32,11 @@ _COMPILERS = ("g++", "clang++")
 _OPTIONS = ("-O2", "-g1", "-w", "-fno-omit-frame-pointer", "-pthread")
 _ERROR = re.compile(r"^(?P<file>[^\n:]+):(?P<line>\d+):(?:(?P<column>\d+):)? (?:fatal )?error: (?P<what>.*)$", re.M)
 _UNDEFINED = re.compile(r"undefined reference to [`'](?P<name>[^'\n]+)'")
+_DEFINED = re.compile(r"multiple definition of [`'](?P<name>[^'\n]+)'")
 _NO_HEADER = re.compile(r"(?P<name>\S+): No such file|'(?P<named>[^']+)' file not found")
 _ERROR_NAME = re.compile(r"^\s*(cuda(?:Error\w+|Success))\s*=\s*(\d+)", re.M)
 _STUB = re.compile(r" typeinfo name for (.+)::here$", re.M)
+_VARIABLE = re.compile(r'::smemviz::declare\("(\w+)"')
 _STANDARD = re.compile(r"-{1,2}std=.*")
 # Of the H200, whose shared memory lockstep has.
 _CARD = {"MULTIPROCESSORS": "132", "MEMORY": "150754820096ull", "BUS_BITS": "6144", "CLOCK_KHZ": "1980000",
@@ -55,41 +58,63 @@ def compiler() -> str:
     )
 
 
-def build(program: CudaProgram, folder: Path) -> tuple[Path, tuple[str, ...]]:
-    """Compile the host code of a file in a folder; return the program, and the kernels that it may launch.
+def build(programs: Sequence[CudaProgram], folder: Path) -> tuple[Path, list[tuple[str, ...]]]:
+    """Compile the host code of files in a folder and link it; return the program, and the kernels each may launch.
 
     Raises:
-        KernelFileError: for an error in it, or a library that is not there, at its line.
+        KernelFileError: for an error in one, or a library that is not there, at its line.
         MissingError: when there is no compiler, or no CUDA headers.
     """
-    own = own_files(program.text, program.file, program.folders)
-    places = staged(own, folder / "source")
-    path = Path(program.file).resolve()
     headers = folder / "headers"
     for name, text in HOST_HEADERS.items():
         (headers / name).parent.mkdir(parents=True, exist_ok=True)
         (headers / name).write_text(text)
-    searched = [str(within(Path(f).resolve(), folder / "source")) for f in program.folders]
-    searched += [*program.folders, str(path.parent), str(headers), *map(str, include_folders())]
-    command = [compiler(), *_standard(program.options), *_OPTIONS, "-c", "-include", str(_RUNTIME / "smemviz.h")]
-    command += [word for name in program.before for word in ("-include", name)]
-    command += [option for option in program.options if not _STANDARD.match(option)]
-    command += [f"-I{place}" for place in searched]
-    process = _started([*command, "-x", "c++", str(places[path]), "-o", str(folder / "main.o")])
+    compiled = [folder / f"unit{number}.o" for number in range(len(programs))]
+    started = [_compiling(program, made, folder) for program, made in zip(programs, compiled, strict=True)]
     runtime = _runtime()
-    errors = process.communicate()[1]
-    if process.returncode:
-        raise _compile_error(program, own, errors)
-    executable = folder / (path.stem or "main")
-    objects = [str(folder / "main.o"), str(runtime)]
+    for program, (process, own) in zip(programs, started, strict=True):
+        errors = process.communicate()[1]
+        if process.returncode:
+            raise _compile_error(program, own, errors)
+    file = programs[0].file
+    staged_texts = [within(Path(program.file).resolve(), folder / "source").read_text() for program in programs]
+    variables = Counter(name for text in staged_texts for name in set(_VARIABLE.findall(text)))
+    if twice := [name for name, files in variables.items() if files > 1]:
+        what = english("{name} is a variable of the device in two of the files; give it two names", name=twice[0])
+        raise UnsupportedError(file, 1, what)
+    executable = folder / (Path(file).stem or "main")
+    objects = [*map(str, compiled), str(runtime)]
     linked = _linked(objects, executable)
     if linked and (names := dict.fromkeys(_UNDEFINED.findall(linked))):
         objects.append(str(_stand_ins(names, folder)))
         linked = _linked(objects, executable)
+    if linked and (defined := _DEFINED.search(linked)):
+        what = english("{name} is defined in two of the files", name=defined["name"])
+        raise KernelFileError(file, 1, what)
     if linked:
         what = next(iter(_UNDEFINED.findall(linked)), linked.strip().splitlines()[-1])
-        raise KernelFileError(program.file, 1, english("its host code needs {what}, which is missing here", what=what))
-    return executable, _kernels(folder / "main.o")
+        told = english(
+            "its host code needs {what}, which is missing here; where another file has it, name that too: "
+            "smemviz run {file} OTHER.cu",
+            what=what,
+            file=file,
+        )
+        raise KernelFileError(file, 1, told)
+    return executable, [_kernels(made) for made in compiled]
+
+
+def _compiling(program: CudaProgram, made: Path, folder: Path) -> tuple[subprocess.Popen[str], dict[Path, str]]:
+    """Begin to compile one file; return the compiler, and the texts of the file and of its own headers."""
+    own = own_files(program.text, program.file, program.folders)
+    places = staged(own, folder / "source")
+    path = Path(program.file).resolve()
+    searched = [str(within(Path(f).resolve(), folder / "source")) for f in program.folders]
+    searched += [*program.folders, str(path.parent), str(folder / "headers"), *map(str, include_folders())]
+    command = [compiler(), *_standard(program.options), *_OPTIONS, "-c", "-include", str(_RUNTIME / "smemviz.h")]
+    command += [word for name in program.before for word in ("-include", name)]
+    command += [option for option in program.options if not _STANDARD.match(option)]
+    command += [f"-I{place}" for place in searched]
+    return _started([*command, "-x", "c++", str(places[path]), "-o", str(made)]), own
 
 
 def _kernels(compiled: Path) -> tuple[str, ...]:

@@ -207,7 +207,7 @@ class Conversation:
     def _function(self, request: memoryview) -> tuple[int, bytes]:
         name, rest = _text(request)
         mangled, _ = _text(rest)
-        return 0, struct.pack("<qqq", entry_shared(self._launches.kernels.entry(name, mangled, self._main)), 0, 0)
+        return 0, struct.pack("<qqq", entry_shared(self._launches.entry(name, mangled, self._main)), 0, 0)
 
     def _launch(self, request: memoryview) -> tuple[int, bytes]:
         name, rest = _text(request)

@@ -72,6 +72,10 @@ class Kernels:
                 if function.is_kernel:
                     self._functions.setdefault(function.name, (shown(self.program, str(path)), function))
 
+    def defines(self, name: str) -> bool:
+        """Tell whether a kernel stands in these files, by its name in C++."""
+        return _plain(expression(name)) in self._functions
+
     def entry(self, name: str, mangled: str, place: tuple[str, int]) -> HostEntry:
         """Return a kernel by its name, ``void copy<float>(float*)``, and by that of the class its stub declares.
 
@@ -84,7 +88,7 @@ class Kernels:
         return self._known[mangled]
 
     def _entry(self, name: str, mangled: str, place: tuple[str, int]) -> HostEntry:
-        plain = name.partition("<")[0].rpartition("::")[2]
+        plain = _plain(name)
         if plain not in self._functions or "{lambda" in name:
             what = english("the kernel {name} is not found in the text; write its launches in comments", name=name)
             raise UnsupportedError(*place, what)
@@ -108,6 +112,10 @@ class Kernels:
             return compile_program(self.program, list(together), self.program.view)
         except KernelFileError:
             return compile_program(self.program, [name], self.program.view)
+
+
+def _plain(name: str) -> str:
+    return name.partition("<")[0].rpartition("::")[2]
 
 
 def expression(name: str) -> str:
@@ -167,9 +175,12 @@ Execute = Callable[
 
 @dataclass
 class Launches:
-    """Makes the launches of a program, by lockstep's ``execute`` or the GPU's, and shows them to a recorder."""
+    """Makes the launches of a program, by lockstep's ``execute`` or the GPU's, and shows them to a recorder.
 
-    kernels: Kernels
+    ``kernels`` are those of each file that is linked, the first the one that the recording is of.
+    """
+
+    kernels: Sequence[Kernels]
     memory: DeviceMemory
     recorder: Recorder
     execute: Execute = execute
@@ -182,22 +193,38 @@ class Launches:
         Raises:
             UnsupportedError: for a kernel that is not executed in lockstep.
         """
-        asked = replace(asked, place=(shown(self.kernels.program, asked.place[0]), asked.place[1]))
+        asked = replace(asked, place=(self._shown(asked.place[0]), asked.place[1]))
         findings: list[Finding] = []
-        entry = self.kernels.entry(asked.name, asked.mangled, asked.place)
+        entry = self.entry(asked.name, asked.mangled, asked.place)
+        main_file = self.kernels[0].program.file
 
         def make(options: LaunchOptions) -> LaunchOutcome:
             launch, met = self._made(entry, asked, options)
             findings.extend(met)
             return launch, met
 
-        file = "" if entry.file == self.kernels.program.file else entry.file
         before = len(self.recorder.findings)
-        made = self.recorder.make(entry.name, make, ROW_BYTES, file or self.kernels.program.file)
+        made = self.recorder.make(entry.name, make, ROW_BYTES, entry.file or main_file)
         refused = self.recorder.findings[before:]
         if not made and not findings and refused:
             return INVALID_VALUE if self._wants_leave(entry, asked) else INVALID_CONFIGURATION
         return next((_ENDING[finding.kind] for finding in findings if finding.kind in _ENDING), 0)
+
+    def entry(self, name: str, mangled: str, place: Place) -> HostEntry:
+        """Return a kernel by its names: of the file that launches it, if that has it, else of another.
+
+        Raises:
+            KernelFileError: when it does not compile for the device.
+            UnsupportedError: when it has a name that cannot be written.
+        """
+        known = [kernels for kernels in self.kernels if kernels.defines(name)] or self.kernels[:1]
+        of_place = (kernels for kernels in known if kernels.program.file == place[0])
+        return next(of_place, known[0]).entry(name, mangled, place)
+
+    def _shown(self, file: str) -> str:
+        """Return the name of a file of the user's as messages show it."""
+        names = (shown(kernels.program, file) for kernels in self.kernels)
+        return next((name for name in names if name != file), file)
 
     def _made(self, entry: HostEntry, asked: Asked, options: LaunchOptions) -> LaunchOutcome:
         if 0 in (*asked.configuration.grid, *asked.configuration.block):
@@ -210,7 +237,14 @@ class Launches:
         symbols = self.memory.symbols(ready.kernel, entry.compiled.ptx)
         parameters = _parameters(ready, asked.parameters)
         pointers = {int(p) for data in parameters.values() if len(data) % 8 == 0 for p in data.view(np.uint64)}
-        key = (entry.symbol, asked.configuration, asked.cooperative, asked.parameters, self.memory.digest(pointers))
+        key = (
+            entry.file,
+            entry.symbol,
+            asked.configuration,
+            asked.cooperative,
+            asked.parameters,
+            self.memory.digest(pointers),
+        )
         done = self._done.get(key)
         if done is not None and (done.number is not None or not options.recorded):
             return self._again(done)

@@ -102,18 +102,20 @@ def run(
     if not program.trusted:
         raise KernelFileError(program.file, 1, english("comes from elsewhere and is not run; save it and run the file"))
     nvrtc.require()
-    own = own_files(program.text, program.file, program.folders)
+    programs = [_with_folders(replace(unit, view=program.view)) for unit in (program, *program.units)]
+    texts = [own_files(unit.text, unit.file, unit.folders) for unit in programs]
+    own = {path: text for of_unit in texts for path, text in of_unit.items()}
     if not any(function.is_kernel for text in own.values() for function in find_functions(text)):
         raise KernelFileError(program.file, 1, english("has no __global__ function; write a kernel"))
-    folders = tuple(dict.fromkeys((*program.folders, *(str(path.parent) for path in own))))
-    program = replace(program, folders=folders)
-    main = program.file, main_line(program) or 1
+    mains = ((unit.file, line) for unit in programs if (line := main_line(unit)))
+    main = next(mains, (program.file, 1))
     with tempfile.TemporaryDirectory(prefix="smemviz-") as name:
         folder = Path(name)
-        executable, names = build(program, folder)
+        executable, names = build(programs, folder)
         options = options or RunOptions()
         recorder = Recorder(replace(options, progress=advising(options.progress, program, arguments)))
-        launches = Launches(Kernels(program, own, names), DeviceMemory(folder), recorder, execute)
+        kernels = tuple(map(Kernels, programs, texts, names))
+        launches = Launches(kernels, DeviceMemory(folder), recorder, execute)
         stoppable = recorder.recording(line_of=lambda error: main[1])  # which of its lines ran nobody knows
         with stoppable, _started(executable, program, arguments, folder) as (process, channel):
             progress = recorder.options.progress
@@ -123,6 +125,12 @@ def run(
             what = english("main() was run and launched no kernel")
             raise KernelFileError(*main, _with_remedy(what, program, arguments))
         return recorder.result()
+
+
+def _with_folders(program: CudaProgram) -> CudaProgram:
+    """Return a program that also finds headers where its own headers lie."""
+    own = own_files(program.text, program.file, program.folders)
+    return replace(program, folders=tuple(dict.fromkeys((*program.folders, *(str(path.parent) for path in own)))))
 
 
 @contextmanager

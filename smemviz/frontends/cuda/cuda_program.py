@@ -28,8 +28,8 @@ class CudaProgram(Program):
     """A file of CUDA C++ with values for its constants; it has no Python, and what it launches stands in comments.
 
     ``view`` tells whether its accesses are counted as they are written, or as the compiler leaves them; ``options`` are
-    definitions of macros that the compiler is given, ``folders`` those that headers are in besides the file's own, and
-    ``before`` the headers that are read before its text.
+    definitions of macros that the compiler is given, ``folders`` those that headers are in besides the file's own,
+    ``before`` the headers that are read before its text, and ``units`` the other files that it is linked with.
     """
 
     language = CUDA_CPP
@@ -38,6 +38,7 @@ class CudaProgram(Program):
     options: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
+    units: tuple[CudaProgram, ...] = ()
 
     @property
     def spelling(self) -> Spelling:
@@ -56,7 +57,12 @@ class CudaProgram(Program):
 
     def with_compiler(self, options: Sequence[str], folders: Sequence[str], before: Sequence[str]) -> CudaProgram:
         """Return the program as it is compiled with options, with more folders of headers, and headers read first."""
-        return replace(self, options=tuple(options), folders=tuple(folders), before=tuple(before))
+        with_them = replace(self, options=tuple(options), folders=tuple(folders), before=tuple(before))
+        return replace(with_them, units=tuple(unit.with_compiler(options, folders, before) for unit in self.units))
+
+    def with_units(self, files: Sequence[tuple[str, str]]) -> CudaProgram:
+        """Return the program linked with other files, each its name and its text."""
+        return replace(self, units=tuple(parse_cuda(text, name) for name, text in files))
 
     def heads(self) -> dict[str, tuple[int, tuple[str, ...]]]:
         """Return the line of each kernel and the names of its parameters."""
@@ -76,7 +82,8 @@ class CudaProgram(Program):
     def runs_main(self) -> bool:
         """Whether its own ``main()`` says what to launch, and no comment does."""
         has_notes = any(token.kind == "comment" and NOTE.fullmatch(token.text) for token in scan(self.source))
-        return not has_notes and any(function.name == "main" for function in self.definitions)
+        defined = (function.name for unit in (self, *self.units) for function in unit.definitions)
+        return not has_notes and "main" in defined
 
     @cached_property
     def text(self) -> str:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from helpers.commands import Command
 from helpers.main_programs import CALLS, PRINTED, TURN
 
 import smemviz
@@ -262,6 +263,79 @@ def test_what_takes_long_says_once_what_makes_it_shorter(main: str, arguments: l
     for seconds in (5, 40, 50):
         progress.expect(seconds, "k")
     assert told.texts == ["k", "k 5", f"k{advice} 40", "k 50"]
+
+
+UNITS = {
+    "api.h": "#pragma once\nvoid scale(float *a, int n, float by);\nvoid turn(float *a, int n);\n",
+    "scale.cu": """\
+#include "api.h"
+__constant__ float factor;
+static __global__ void work(float *a) {
+    __shared__ float tile[64];
+    tile[threadIdx.x] = a[blockIdx.x * 64 + threadIdx.x];
+    __syncthreads();
+    a[blockIdx.x * 64 + threadIdx.x] = tile[threadIdx.x] * factor;
+}
+void scale(float *a, int n, float by) {
+    cudaMemcpyToSymbol(factor, &by, sizeof(by));
+    work<<<n / 64, 64>>>(a);
+}
+""",
+    "turn.cu": """\
+#include "api.h"
+static __global__ void work(float *a) {
+    __shared__ float tile[64];
+    tile[63 - threadIdx.x] = a[blockIdx.x * 64 + threadIdx.x];
+    __syncthreads();
+    a[blockIdx.x * 64 + threadIdx.x] = tile[threadIdx.x];
+}
+template <class T> __global__ void negate(T *a) { a[threadIdx.x] = -a[threadIdx.x]; }
+void turn(float *a, int n) { work<<<n / 64, 64>>>(a); negate<<<1, 64>>>(a); }
+""",
+    "main.cpp": """\
+#include <cuda_runtime.h>
+#include <vector>
+#include "api.h"
+int main(int argc, char **argv) {
+    const int n = 128;
+    float *d;
+    std::vector<float> h(n);
+    for (int i = 0; i < n; i++) h[i] = i;
+    cudaMalloc(&d, n * 4);
+    cudaMemcpy(d, h.data(), n * 4, cudaMemcpyHostToDevice);
+    scale(d, n, 3);
+    turn(d, n);
+    cudaMemcpy(h.data(), d, n * 4, cudaMemcpyDeviceToHost);
+    return h[0] == -189 && h[63] == 0 && h[64] == 381 && argc == 2 ? 0 : 1;
+}
+""",
+}
+
+
+def test_files_that_are_linked_are_one_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in UNITS.items():
+        Path(name).write_text(text)
+    command("run", "scale.cu", "turn.cu", "main.cpp", "-o", "run.smem.npz", "--", "7")
+    recording = smemviz.load("run.smem.npz")
+    # Both have a kernel of one name, which is seen by its own file alone.
+    launches = [(launch.kernel, launch.file) for launch in recording.launches]
+    assert launches == [("work", ""), ("work", "turn.cu"), ("negate<float>", "turn.cu")]
+    sources = [{site.source for site in launch.sites if site.is_shared} for launch in recording.launches]
+    assert sources[:2] == [{"tile[threadIdx.x]"}, {"tile[63 - threadIdx.x]", "tile[threadIdx.x]"}]
+
+    told = command("run", "scale.cu", "main.cpp", code=2).err
+    assert "turn(float*, int), which is missing here; where another file has it, name that too" in told
+    Path("turn.cu").write_text(f"__constant__ float factor;\n{UNITS['turn.cu']}")
+    told = command("run", "scale.cu", "turn.cu", "main.cpp", code=2).err
+    assert "factor is a variable of the device in two of the files" in told
+    Path("turn.cu").write_text(f"int main() {{}}\n{UNITS['turn.cu']}")
+    assert "main is defined in two of the files" in command("run", "scale.cu", "turn.cu", "main.cpp", code=2).err
+    assert "turn.h: is not C++" in command("run", "scale.cu", "turn.h", code=2).err
+    Path("a.py").write_text("x = 1\n")
+    assert "a.py: is run by itself" in command("run", "a.py", "turn.cu", code=2).err
 
 
 ABSENT = {"library", "hardware", "header", "data", "arguments", "other source", "memory"}  # what is not there
