@@ -57,11 +57,11 @@ def test_it_requires_what_smemviz_does_but_for_pages_and_figures() -> None:
 def test_commands_count_compare_and_export_data(tmp_path: Path) -> None:
     done = without(
         "from smemviz.cli.main import main\n"
-        f"square, recorded = {str(SQUARE)!r}, {str(RECORDED)!r}\n"
+        f"reverse, recorded = {str(SQUARE.with_name('reverse.py'))!r}, {str(RECORDED)!r}\n"
         "lockstep = ('--engine', 'lockstep')\n"
         "for words in (\n"
-        "    ('run', square, *lockstep), ('run', square, *lockstep, '--format', 'sarif'), ('show', recorded),\n"
-        "    ('diff', square, '--set-a', 'IPAD=0', *lockstep), ('features',), ('suggest', square, *lockstep),\n"
+        "    ('run', reverse, *lockstep), ('run', reverse, *lockstep, '--format', 'sarif'), ('show', recorded),\n"
+        "    ('diff', reverse, '--set-a', 'N=128', *lockstep), ('features',), ('suggest', reverse, *lockstep),\n"
         "    ('export', recorded, '-o', 'a.csv'), ('export', recorded, '-o', 'a.parquet'),\n"
         "    ('export', recorded, '-o', 'a.json'),\n"
         "):\n"

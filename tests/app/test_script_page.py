@@ -69,6 +69,7 @@ def test_what_fails_is_said_with_its_line(tmp_path: Path) -> None:
     assert refused.value.line == 17
 
 
+@pytest.mark.exhaustive
 def test_it_is_ended_when_it_is_stopped(tmp_path: Path) -> None:
     started = tmp_path / "started"
     library = of(tmp_path, f"import time, pathlib\npathlib.Path({str(started)!r}).touch()\ntime.sleep(600)\n")
