@@ -1,7 +1,5 @@
 """smemviz-core: the same sources without Dash, Plotly and Babel, for those who want the command line and the plugin."""
 
-from __future__ import annotations
-
 import runpy
 import subprocess
 import sys

@@ -6,8 +6,6 @@ lockstep, on the same arguments, and fails unless each access makes as many requ
 results agree.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

@@ -1,7 +1,5 @@
 """The frame of every page, which stands in the document itself: Dash draws only what changes, and so less often."""
 
-from __future__ import annotations
-
 import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component

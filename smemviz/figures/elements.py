@@ -1,7 +1,5 @@
 """The elements of a global array, by how often threads touch them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Global memory: a request in its 128-byte lines and 32-byte sectors, and all requests of a site by their sectors."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@
 that it is, and how high cells are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal

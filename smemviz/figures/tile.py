@@ -5,8 +5,6 @@ launch ever touches (padding) are grey. A lane is written as a badge, ``L5``; wh
 hold, it stands above that. A lane in conflict is bold, framed, and has a marked corner.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """The lesson on tiles that the copy engine of Hopper stores: where a piece of a row lies, counted from a recording."""
 
-from __future__ import annotations
-
 from smemviz.i18n import N_, _
 from smemviz.lessons.lesson import Knob, Lesson, Question, Stage, Text, Values
 from smemviz.lessons.pads import cost, pictures

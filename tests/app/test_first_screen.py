@@ -1,7 +1,5 @@
 """What is seen of a page without scrolling, how large it is written, and what else only a screen shows."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Notebooks: their cells as one script, run as any other."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Reading a figure back: what is written where, and what is framed."""
 
-from __future__ import annotations
-
 import numpy as np
 import plotly.graph_objects as go
 

@@ -1,7 +1,5 @@
 """The gallery's kernels with instructions of Hopper: what was recorded of them is what an H200 counts."""
 
-from __future__ import annotations
-
 import pytest
 
 import smemviz

@@ -1,7 +1,5 @@
 """Verdicts on kernels that were recorded and profiled on an H200, and on the same counts with a fault put in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

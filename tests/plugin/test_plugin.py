@@ -1,7 +1,5 @@
 """The plugin as a test session meets it."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The gallery: a card per kernel file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from urllib.parse import quote, urlencode
 

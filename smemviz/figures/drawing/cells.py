@@ -1,7 +1,5 @@
 """Text in the cells of a grid, at the largest size that fits them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import ceil
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ Cells stay in their order, each under a comment that numbers it, and a line stay
 left out: commands of the shell, and magics but for the code that they time, which runs once.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -1,7 +1,5 @@
 """What Nsight Compute runs of a file of PTX, and the way back from the lines it names to what they stand for."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The kernel page: source, pictures, playback and knobs of one launch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 
