@@ -189,6 +189,19 @@ SHOWN = re.compile(r"!?\[([^\]]*)\]\((\S+\.(?:png|svg|gif))\)")
 PICTURES = [(words, page.parent / path) for page in PAGES for words, path in SHOWN.findall(page.read_text("utf-8"))]
 
 
+def test_the_tree_that_newcomers_read_is_the_one_there_is() -> None:
+    tree = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("## Where things are")[1].split("```")[1]
+    named: set[Path] = set()
+    above: list[str] = []
+    for line in tree.strip().splitlines():
+        above[(len(line) - len(line.lstrip())) // 2 :] = [line.split()[0]]
+        named.add(ROOT.joinpath(*above))
+    assert [path for path in named if not path.exists()] == []
+    folders = {path.parent for path in named if path.parent in named}
+    packages = {file.parent for folder in folders for file in folder.glob("*/__init__.py")}
+    assert packages - named == set()
+
+
 def test_every_picture_is_there_and_is_described() -> None:
     assert len(PICTURES) >= 8
     for words, path in PICTURES:
