@@ -1,10 +1,11 @@
 """How long a reader waits, held against what is aimed at, beside peers in the same run.
 
-``python tests/benchmarks/bench_page.py [runs]`` prints medians and 95th percentiles in milliseconds, each with its aim:
-100 ms from a knob or a link to the tile of a small kernel of the gallery, 1 s until the page has settled (nothing is
-asked for and nothing changes any more), 16 ms (95th percentile 33 ms) from a step to its picture, 16 ms from a cell
-that is pointed at to its light, 1 s to the gallery's cards where nothing was asked for before and 0.3 s after that, and
-12 steps a second of a whole block at "12/s", none skipped. Pictures count from the frame that shows them.
+``python tests/benchmarks/bench_page.py [runs]`` prints medians and 95th percentiles in milliseconds, each with its
+aim, and the fastest, which other work on the machine lengthens least: 100 ms from a knob or a link to the tile of a
+small kernel of the gallery, 1 s until the page has settled (nothing is asked for and nothing changes any more), 16 ms
+(95th percentile 33 ms) from a step to its picture, 16 ms from a cell that is pointed at to its light, 1 s to the
+gallery's cards where nothing was asked for before and 0.3 s after that, and 12 steps a second of a whole block at
+"12/s", none skipped. Pictures count from the frame that shows them.
 
 Peers: a step in the exported report; the same tile drawn anew by Plotly; the same knob in a bare Dash app, one field
 and one callback that draws the same tile with Plotly; the page loaded anew; one kernel in Numba's CUDA simulator, in
@@ -79,7 +80,8 @@ PLOTLY = """async () => {
   const times = [];
   for (let i = 0; i < 30; i++) {
     const start = performance.now();
-    await window.Plotly.restyle(figure, { opacity: 1 - 0.01 * (i % 2) }, [0]);
+    const { data, layout } = structuredClone({ data: figure.data, layout: figure.layout });
+    await window.Plotly.react(figure, data, layout);
     await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
     times.push(performance.now() - start);
   }
@@ -169,13 +171,22 @@ def turn(page: Page, name: str, value: str) -> None:
 def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 7
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
-    table = Table("what", "median ms", "95th percentile", "aim", "", title=f"{runs} runs each, {os.cpu_count()} cores")
+    table = Table(
+        "what", "fastest ms", "median", "95th percentile", "aim", "", title=f"{runs} runs each, {os.cpu_count()} cores"
+    )
 
     def row(what: str, times: Sequence[float], most: float | None = None, most_p95: float | None = None) -> float:
         median, p95 = statistics.median(times), sorted(times)[max(round(0.95 * len(times)) - 1, 0)]
         aim = "" if most is None else f"{most:,.0f}" + (f", {most_p95:,.0f}" if most_p95 else "")
         met = most is None or (median <= most and (most_p95 is None or p95 <= most_p95))
-        table.add_row(what, f"{median:,.0f}", f"{p95:,.0f}", aim, "" if most is None else ("met" if met else "missed"))
+        table.add_row(
+            what,
+            f"{min(times):,.0f}",
+            f"{median:,.0f}",
+            f"{p95:,.0f}",
+            aim,
+            "" if most is None else ("met" if met else "missed"),
+        )
         return median
 
     with sync_playwright() as playwright, _served(create_app()) as address, _served(_bare_app()) as bare:
