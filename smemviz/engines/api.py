@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from smemviz.engines.backend import Engine, runner_of
-from smemviz.engines.options import DEFAULT_TARGET, LOG_BYTES, LaunchOptions, Progress, RunOptions
+from smemviz.engines.options import DEFAULT_TARGET, LOG_BYTES, LaunchOptions, MachineCode, Progress, RunOptions
 from smemviz.engines.selection import Blocks, Picker, as_blocks, selection
 from smemviz.errors import InputError
 from smemviz.frontends.program import Program
@@ -34,6 +35,7 @@ def run(
     view: str | None = None,
     target: tuple[int, int] | None = None,
     config: int | None = None,
+    machine_code: MachineCode = "when-long",
 ) -> Recording:
     """Run a kernel file's ``main()`` with constants replaced and record every launch in it.
 
@@ -59,6 +61,8 @@ def run(
         target: the compute capability that kernels of Triton are compiled for where there is no GPU, (8, 0) without.
         config: which configuration Triton's ``autotune`` takes, numbered from 0; without it the fastest on a GPU, and
             the first that compiles where there is none.
+        machine_code: whether Numba compiles kernels in Python for lockstep: ``when-long`` those that take longer than
+            a second, ``always`` or ``never``. One that it cannot compile, or that has a mistake, is interpreted.
 
     Example:
         import smemviz
@@ -75,6 +79,7 @@ def run(
         raise InputError(f"constants are given by name, such as {{'IPAD': 2}}; {constants!r} are not")
     picker = Picker(selection(blocks, kernels, launch, max_launches))
     options = RunOptions(progress, log_bytes, picker, target=target or DEFAULT_TARGET, config=config)
+    options = replace(options, machine_code=machine_code)
     may_be_script = not isinstance(program, Program)
     if not isinstance(program, Program):
         program = read_program(program)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from smemviz.engines.selection import Blocks, Picker
 from smemviz.errors import RefusedLaunchError
@@ -11,6 +12,7 @@ from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import ComputeCapability
 from smemviz.recordings.data import Dim3
 
+MachineCode = Literal["when-long", "always", "never"]
 LOG_BYTES = 128 * 1024 * 1024  # of the logs of one run, about 250,000 requests; a file holds as many
 
 _BLOCK_LIMITS = (1024, 1024, 64)
@@ -139,7 +141,7 @@ class RunOptions:
     those of one launch in lockstep. ``picker`` tells which launches are recorded; the others happen all the same.
     ``target`` is the compute capability that Triton compiles for where there is no GPU, ``config`` the number of the
     configuration that its ``autotune`` takes. ``configurations`` are filled with
-    those of each kernel, as it writes them.
+    those of each kernel, as it writes them. ``machine_code`` is as ``LaunchOptions`` has it.
     """
 
     progress: Progress | None = None
@@ -149,6 +151,7 @@ class RunOptions:
     target: tuple[int, int] = DEFAULT_TARGET
     config: int | None = None
     configurations: dict[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
+    machine_code: MachineCode = "when-long"
 
 
 @dataclass(frozen=True)
@@ -163,6 +166,7 @@ class LaunchOptions:
         number: of the launch in its recording.
         logged: the blocks to log in full; None means all where they fit, else the first, the middle and the last.
         recorded: False for a launch that only has to happen; nothing is counted then.
+        machine_code: whether a kernel in Python is compiled in lockstep: "when-long", "always" or "never".
     """
 
     progress: Progress | None = None
@@ -171,6 +175,7 @@ class LaunchOptions:
     number: int = 0
     logged: Blocks | None = None
     recorded: bool = True
+    machine_code: MachineCode = "when-long"
 
 
 DEFAULT_OPTIONS = LaunchOptions()

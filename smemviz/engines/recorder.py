@@ -259,6 +259,7 @@ class Recorder:
             number=len(self.launches),
             logged=self.picker.selection.blocks,
             recorded=recorded,
+            machine_code=self.options.machine_code,
         )
         try:
             launch, findings = make(options)

@@ -194,7 +194,8 @@ class Launch:
     ``hardware`` has one row per site or is empty; ``counters`` are Nsight Compute's of the whole launch, by the name
     of the metric; ``unaccounted`` names each memory instruction that belongs to no site, in a sentence. ``file`` is
     that of the kernel, empty where it is the recording's. ``repeats`` counts the further launches of the run that had
-    the same arguments and found the same memory; they are not listed.
+    the same arguments and found the same memory; they are not listed. ``machine_code`` says that a kernel in Python
+    was compiled for lockstep; a product and the sum it goes into are then rounded once, as on a GPU.
     """
 
     kernel: str
@@ -213,6 +214,7 @@ class Launch:
     unaccounted: tuple[str, ...] = ()
     file: str = ""
     repeats: int = 0
+    machine_code: bool = False
 
     def __repr__(self) -> str:
         return f"<Launch of {self.kernel}: grid {self.grid}, block {self.block}, {self.request_count:,} requests>"

@@ -62,7 +62,9 @@ def _launches_facts(recording: Recording, counted: Hardware) -> list[dict[str, A
     for group in duplicates(recording.launches):
         by_number |= dict.fromkeys(group, _launch_facts(recording, recording.launches[group[0]], counted))
     return [
-        by_number[number] | ({"repeats": launch.repeats} if launch.repeats else {})
+        by_number[number]
+        | ({"repeats": launch.repeats} if launch.repeats else {})
+        | ({"machine_code": True} if launch.machine_code else {})
         for number, launch in enumerate(recording.launches)
     ]
 

@@ -35,7 +35,7 @@ def record(monkeypatch: pytest.MonkeyPatch) -> Record:
     monkeypatch.setattr(running.CompiledLaunch, "run", noted)
 
     def of(path: Path | str, compiled: bool) -> tuple[Recording, list[bool]]:
-        monkeypatch.setattr(scheduler, "_LONG_SECONDS", -1.0 if compiled else 1e9)
+        monkeypatch.setattr(scheduler, "LONG_LAUNCH_SECONDS", -1.0 if compiled else 1e9)
         monkeypatch.setattr(scheduler, "_FEW_VISITS", 1 << 60)
         cuda_launch._made_ready.cache_clear()
         done.clear()
@@ -96,6 +96,15 @@ KERNELS = {
     out[64 + i] = (int)__umulhi(a[i] * 123456789u, 987654321u) + __byte_perm(a[i], i, 0x5140) + __ffs(a[i]);
     out[128 + i] = min(a[i], 3) + max((unsigned)a[i], 5u);
     out[192 + i] = (a[i] << (i & 31)) + (a[i] >> (i & 31)) + (int)(unsigned char)h;""",
+    "rounding and carries": """
+    float f = a[i] / 7.0f, g = f * f - 3; unsigned low, high;
+    asm("add.cc.u32 %0, %2, %3; addc.u32 %1, %2, 5;" : "=r"(low), "=r"(high) : "r"(a[i] * 0x7ffffff1u), "r"(~0u - i));
+    out[i] = low ^ high; out[64 + i] = __float_as_int(expf(g) + __saturatef(g));
+    out[128 + i] = __float_as_int(__fmaf_rd(f, g, -f)); out[192 + i] = __float_as_int(__fmaf_ru(f, g, 1e-9f * f));
+    asm("sub.cc.u32 %0, %2, %3; subc.u32 %1, %3, %2;" : "=r"(low), "=r"(high) : "r"(a[i]), "r"(64 - i));
+    out[i] += 3 * low + high;
+    asm("mad.lo.cc.u32 %0, %2, %3, %2; madc.hi.u32 %1, %2, %3, 0;" : "=r"(low), "=r"(high) : "r"(~a[i]), "r"(~i));
+    out[i] ^= 5 * low + high;""",
     "arrays of a thread, and of any memory": """
     int own[8]; int *any = i % 64 < 32 ? tile : out;
     for (int j = 0; j < 8; j++) own[(j * a[i] & 7)] = j + a[i];

@@ -11,7 +11,7 @@ import pytest
 from helpers.random_kernels import PICK, SIZE, conditional_kernel, python_file
 
 import smemviz
-from smemviz.engines.gpu.instrument import instrument
+from smemviz.engines.instrument import instrument
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.python_functions import Function
 from smemviz.frontends.numba.sites import find_sites

@@ -16,8 +16,7 @@ from smemviz.engines.gpu.ptx.passes import Passes
 from smemviz.engines.gpu.ptx.ptx_launch import Kernel
 from smemviz.engines.launch_shape import configuration
 from smemviz.engines.lockstep.ptx.code.parse import parse
-from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments
-from smemviz.engines.lockstep.ptx.host.cuda_launch import _memory
+from smemviz.engines.lockstep.ptx.host.cuda_launch import place_variables
 from smemviz.engines.lockstep.ptx.host.entry import Variables
 from smemviz.engines.lockstep.ptx.host.layout import place_shared
 from smemviz.engines.lockstep.ptx.kernel import Kernel as Entry
@@ -68,7 +67,7 @@ class LockstepCard:
         named = dict(zip((one.name for one in entry.function.parameters), parameters, strict=True))
         modules = Variables()
         modules._by_name = kernel.variables
-        memory, symbols = _memory(entry, module, BoundArguments(self.memory, named), modules)
+        symbols = place_variables(entry, self.memory, modules)
         sites = SiteMap(entry, "", {})
         machine = Machine(
             "",
@@ -79,13 +78,13 @@ class LockstepCard:
             {},
             ("", 0),
             LaunchOptions(recorded=False),
-            memory,
+            self.memory,
             named,
             symbols | variables,
             grid_workspace=self.reserve(WORKSPACE_BYTES, 0).start if kernel.cooperative else None,
         )
         machine.run(Scheduler(machine, steps, 1_000_000).run, together=True)
-        modules.keep(entry, memory)
+        modules.keep(entry, self.memory)
         assert not machine.findings.all()
         self.outputs.append([held.data[: len(data)].copy() for held, data in self.placed])
 

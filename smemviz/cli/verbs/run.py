@@ -76,6 +76,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--launch", metavar="N", type=int, help="record one launch, the N-th of the kernels recorded, from 0"
     )
     parser.add_argument("--max-launches", metavar="N", type=int, help="record at most so many launches")
+    parser.add_argument(
+        "--machine-code",
+        choices=("when-long", "always", "never"),
+        default="when-long",
+        help="Numba's kernels in lockstep: compile those that take longer than a second, all or none "
+        "(default: when-long)",
+    )
     parser.add_argument("--no-fail", action="store_true", help="exit 0 even when a kernel has a mistake")
     add_format(parser, "what was found")
 
@@ -105,6 +112,7 @@ def execute(arguments: argparse.Namespace) -> int:
                 view=arguments.view,
                 target=arguments.target,
                 config=arguments.config,
+                machine_code=arguments.machine_code,
             )
         except CutShortError as error:
             stop, recording = error, error.recording

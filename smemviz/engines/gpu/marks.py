@@ -20,9 +20,9 @@ from numba.cuda.cudadrv import nvvm
 from numba.cuda.extending import intrinsic
 from numba.cuda.np import arrayobj
 
-from smemviz.engines.gpu.instrument import DECLARE, PREFIX, field_at, mark_name
-from smemviz.engines.gpu.instrument import ROUND as ROUND_NAME
 from smemviz.engines.gpu.ptx.accesses import ACCESS, ARRAY, ROUND
+from smemviz.engines.instrument import DECLARE, PREFIX, field_at, mark_name
+from smemviz.engines.instrument import ROUND as ROUND_NAME
 from smemviz.frontends.numba.sites.site_arrays import CACHE_HINTS
 from smemviz.recordings.data import Site, Space
 

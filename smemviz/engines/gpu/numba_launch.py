@@ -17,13 +17,13 @@ from numba.cuda.dispatcher import _Kernel
 from numpy.typing import NDArray
 
 from smemviz.engines.gpu.device import GpuMemory, device
-from smemviz.engines.gpu.instrument import Instrumented, instrument
 from smemviz.engines.gpu.marks import marking_functions
 from smemviz.engines.gpu.ptx.accesses import Marks
 from smemviz.engines.gpu.ptx.driver import assembled, assembling
 from smemviz.engines.gpu.ptx.instrument import MODES, NAME, Mode, instrumented
 from smemviz.engines.gpu.ptx.passes import Passes
 from smemviz.engines.gpu.ptx.ptx_text import calls_elsewhere
+from smemviz.engines.instrument import instrument, python_function
 from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.code.parse import parse
@@ -116,19 +116,7 @@ def rewritten(ptx: str, name: str, table: SiteTable, mode: Mode, threads: int, c
 
 def marked(table: SiteTable) -> Any:
     """Return a kernel whose accesses are marked, with one more parameter, as a function for Numba."""
-    return _function(instrument(table), marking_functions(table.sites))
-
-
-def _function(rewritten: Instrumented, marks: dict[str, Any]) -> Any:
-    """Turn a rewritten tree into a Python function that sees the marks and its rewritten callees."""
-    function = rewritten.tree.function
-    namespace = {**function.scope, **marks}
-    for callee in rewritten.callees:
-        signatures = list(callee.signatures) or None
-        into_callers = cuda.jit(signatures, device=True, inline=callee.inline, forceinline=True)
-        namespace[callee.name] = into_callers(_function(callee, marks))
-    exec(compile(rewritten.module, function.file, "exec", dont_inherit=True), namespace)
-    return namespace[rewritten.name]
+    return python_function(instrument(table), marking_functions(table.sites))
 
 
 class NumbaPasses(Passes):

@@ -17,9 +17,9 @@ from smemviz.engines.gpu.device import is_there as is_there
 from smemviz.engines.gpu.gpu_recorder import Recorder as Recorder
 from smemviz.engines.gpu.gpu_recorder import Watcher, check, check_number, quiet
 from smemviz.engines.gpu.gpu_recorder import record as record
-from smemviz.engines.gpu.instrument import PREFIX
 from smemviz.engines.gpu.numba_launch import without_hints
 from smemviz.engines.host import calls_a_script, run_main
+from smemviz.engines.instrument import PREFIX
 from smemviz.engines.launch_shape import Configuration, configuration, is_library, launch_place
 from smemviz.engines.options import RunOptions
 from smemviz.engines.process import replaced

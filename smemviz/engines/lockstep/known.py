@@ -89,7 +89,8 @@ _OF_WARPS = re.compile(r"laneid|warpsize|syncwarp|activemask|\w+_sync")
 class Known:
     """Where a kernel accesses arrays; for every declaration of a shared one the first that is the same array.
 
-    ``studied`` are the types of the variables of functions, ``conversions`` the rules of calls of types. It is one
+    ``studied`` are the types of the variables of functions, ``conversions`` the rules of calls of types,
+    ``machine_code`` what the kernel is compiled to for arguments of Numba's types, None where it is not. It is one
     launch's alone: ``known_of`` takes it from the kernel, and ``leave`` puts it back.
     """
 
@@ -98,6 +99,7 @@ class Known:
     same: list[int] = field(init=False)
     studied: dict[Hashable, Any] = field(default_factory=dict)
     conversions: dict[Hashable, Any] = field(default_factory=dict)
+    machine_code: dict[Hashable, Any] = field(default_factory=dict)
     _layouts: LRUCache[int, SharedLayout] = field(default_factory=lambda: LRUCache(_MOST_LAYOUTS))
     _batches: LRUCache[Hashable, Batch] = field(default_factory=lambda: LRUCache(_MOST_BATCHES))
 
@@ -108,6 +110,12 @@ class Known:
     def accessed(self) -> dict[str, tuple[int, bool]]:
         """How wide the narrowest access to each array in global memory is, in bytes, and whether it is written."""
         return accessed_arrays(self.table.sites)
+
+    @cached_property
+    def may_leave(self) -> bool:
+        """Whether a launch may go on as machine code: it has loops, and its blocks do not wait for each other."""
+        nodes = (node for function in self.table.root.functions for node in ast.walk(function.node))
+        return not self.table.cooperative and any(isinstance(node, ast.For | ast.While) for node in nodes)
 
     @cached_property
     def uses_warps(self) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Mapping
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from smemviz.engines.lockstep.hazards.hazards import CELL_BYTES
 from smemviz.engines.lockstep.hazards.watched import Watched
 from smemviz.engines.lockstep.known import Known
 from smemviz.engines.lockstep.memory.memory import LocalMemory, Memory, SharedMemory, View, c_strides
-from smemviz.engines.lockstep.running_launch import Place, RunningLaunch
+from smemviz.engines.lockstep.running_launch import LONG_LAUNCH_SECONDS, Place, RunningLaunch, TooLongError
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.lockstep.values.typing import Dtype, Value
 from smemviz.engines.options import LaunchOptions
@@ -43,7 +44,10 @@ class Machine(RunningLaunch):
         watched: Mapping[Any, Watched],
         place: Place,
         options: LaunchOptions,
+        *,
+        may_leave: bool = False,
     ) -> None:
+        """One that ``may_leave`` raises ``TooLongError`` in a loop where that takes long."""
         layout = known.layout(configuration.dynamic_shared)
         super().__init__(
             kernel.name,
@@ -57,6 +61,7 @@ class Machine(RunningLaunch):
             uses_warps=known.uses_warps,
         )
         self.known = known
+        self._leaves_at = perf_counter() + LONG_LAUNCH_SECONDS if may_leave else None
         self.constants: dict[int, tuple[Any, View]] = {}
         self.study: Any = None  # of the types of its variables, once they are asked for
         self.iterations = 0
@@ -158,9 +163,12 @@ class Machine(RunningLaunch):
         """Count an iteration of a loop, and tell how far it is.
 
         Raises:
+            TooLongError: when it takes long, and the launch may be left.
             UnsupportedError: when there were too many.
         """
         self.pace.look()
+        if self._leaves_at is not None and perf_counter() > self._leaves_at:
+            raise TooLongError
         self.iterations += 1
         began = 0 if self.limits.all_loops else self.while_began
         if began is not None and self.iterations > began + self.limits.iterations:

@@ -32,6 +32,7 @@ from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Launch, Site
 from smemviz.recordings.findings import Finding
 
 LONG_SECONDS = 3.0
+LONG_LAUNCH_SECONDS = 1.0  # after which machine code may pay
 _SURE_SECONDS = 5.0
 _PART = 8  # the small batch that is timed is such a part of a full one
 _FEWEST = 2 * _PART  # blocks in a full batch; of fewer, no two small batches differ enough
@@ -192,6 +193,10 @@ Place = tuple[str, int]
 # The device that lockstep stands in for: shared memory starts and ends where it does there.
 COMPUTE_CAPABILITY = (9, 0)
 _MOST_COOPERATING = 132 * 2048  # threads at once on the H200, which is what a cooperative launch may have
+
+
+class TooLongError(Exception):
+    """A launch takes long that machine code may run faster."""
 
 
 class StoppedError(Exception):

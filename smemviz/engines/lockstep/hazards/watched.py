@@ -242,14 +242,26 @@ def watched_memories(
 
     ``accessed`` are its arrays, as ``accessed_arrays`` gives them.
     """
-    watched: dict[Memory, Watched] = {}
+    return {
+        memory: Watched(memory.data, memory.base, narrowest, _inside(memory, arrays), threads)
+        for memory, narrowest in written_memories(accessed, values, arrays).items()
+    }
+
+
+def written_memories(
+    accessed: Mapping[str, tuple[int, bool]], values: Sequence[Any], arrays: Sequence[ArrayInfo]
+) -> dict[Memory, int]:
+    """Return the memories among the arguments of a launch that it may write, and the bytes of the narrowest access."""
+    written: dict[Memory, int] = {}
     for memory in _memories(values):
-        end = memory.base + len(memory.data)
-        inside = [array for array in arrays if memory.base <= array.address < end]
-        known = [accessed[array.name] for array in inside if array.name in accessed]
+        known = [accessed[array.name] for array in _inside(memory, arrays) if array.name in accessed]
         if any(is_written for _, is_written in known):
-            watched[memory] = Watched(memory.data, memory.base, min(known)[0], inside, threads)
-    return watched
+            written[memory] = min(known)[0]
+    return written
+
+
+def _inside(memory: Memory, arrays: Sequence[ArrayInfo]) -> list[ArrayInfo]:
+    return [array for array in arrays if memory.base <= array.address < memory.base + len(memory.data)]
 
 
 def accessed_arrays(sites: Sequence[Site]) -> dict[str, tuple[int, bool]]:

@@ -16,10 +16,10 @@ from smemviz.engines.launch_shape import Configuration, is_library
 from smemviz.engines.lockstep.dispatch import Dispatcher
 from smemviz.engines.lockstep.host.cuda import Cuda
 from smemviz.engines.lockstep.host.host_memory import bounded
+from smemviz.engines.lockstep.host.python_launch import launch
 from smemviz.engines.lockstep.host.vectorize import decorators, decorators_of_cuda
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.memory.device_array import AddressSpace
-from smemviz.engines.lockstep.python.interpreter import launch
 from smemviz.engines.options import LaunchOptions, RunOptions
 from smemviz.engines.process import replaced
 from smemviz.errors import InputError

@@ -15,20 +15,15 @@ from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.steps import Step
 from smemviz.engines.lockstep.ptx.waiting import RUNNING, Waiting
-from smemviz.engines.lockstep.running_launch import StoppedError
+from smemviz.engines.lockstep.running_launch import LONG_LAUNCH_SECONDS, StoppedError, TooLongError
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.messages import english
 
 _VISITS_BEFORE_OTHERS = 64  # visits of a block that may wait for others, before those others go first
 MOST_VISITS = 20_000  # of such blocks while nothing in memory changes: what they wait for does not come
 _FEW_VISITS, _MANY_LANES = 600, 4096
-_LONG_SECONDS = 1.0
 FIRST_STEP = 256  # loops that are no longer are not looked at
 _MOST_LOOKS = 256  # after each state that is kept
-
-
-class TooLongError(Exception):
-    """A launch takes long that compiled runs faster."""
 
 
 class Scheduler:
@@ -39,7 +34,7 @@ class Scheduler:
 
     def __init__(self, machine: Machine, steps: Sequence[Step], most_steps: int, *, may_leave: bool = False) -> None:
         """One that ``may_leave`` raises ``TooLongError`` where few threads run at once, or after a second."""
-        self._leaves_at = perf_counter() + _LONG_SECONDS if may_leave else None
+        self._leaves_at = perf_counter() + LONG_LAUNCH_SECONDS if may_leave else None
         self._lanes = 0
         self._machine = machine
         self._steps = steps

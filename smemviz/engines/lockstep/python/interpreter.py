@@ -6,25 +6,11 @@ leave a loop one by one meet again at the end of that statement.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any
-
-from smemviz.engines.launch_shape import Configuration
-from smemviz.engines.lockstep.hazards.watched import watched_memories
-from smemviz.engines.lockstep.known import known_of
 from smemviz.engines.lockstep.machine import Machine
-from smemviz.engines.lockstep.memory.arguments import Arguments, check_stores, global_arrays, parameters
-from smemviz.engines.lockstep.memory.device_array import AddressSpace
 from smemviz.engines.lockstep.python import calls, loops, operations, statements, thread_expressions
 from smemviz.engines.lockstep.python.frame import Frame, Language
 from smemviz.engines.lockstep.python.inference.branches import versions_of
-from smemviz.engines.lockstep.running_launch import COMPUTE_CAPABILITY, Place, check_threads, check_together, slots_of
-from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions, check_launch, check_shared
-from smemviz.frontends.numba.python_functions import Function
-from smemviz.model.hardware.compute_capability import device
-from smemviz.recordings.data import Launch
-from smemviz.recordings.findings import Finding
+from smemviz.engines.lockstep.values.typing import Value
 
 PYTHON = Language(
     expressions=thread_expressions.EXPRESSIONS | operations.EXPRESSIONS | calls.EXPRESSIONS,
@@ -33,50 +19,12 @@ PYTHON = Language(
 )
 
 
-def launch(
-    kernel: Function,
-    configuration: Configuration,
-    args: Sequence[Any],
-    place: Place,
-    options: LaunchOptions = DEFAULT_OPTIONS,
-    space: AddressSpace | None = None,
-) -> tuple[Launch, tuple[Finding, ...]]:
-    """Run a kernel once and return what it did; arrays among ``args`` are written as the kernel writes them.
-
-    Args:
-        kernel: the kernel's definition.
-        configuration: grid, block and dynamic shared memory.
-        args: NumPy arrays, device arrays of this engine, numbers, and tuples of these.
-        place: file and line of the launch, named by errors.
-        options: how it is made and recorded.
-        space: where addresses of global arrays come from.
+def interpret(machine: Machine, arguments: dict[str, Value]) -> None:
+    """Run a launch to its end, with its arguments by the names of parameters.
 
     Raises:
-        RefusedLaunchError: for a launch that no device would start.
-        LaunchError: for one whose arguments do not fit, or that is larger than lockstep's limits.
-        UnsupportedError: for a construct that is not executed in lockstep.
+        TooLongError: where it takes long and may leave that to machine code.
+        PlaceError: for what ends a launch, with the mistakes that were met before.
     """
-    target = device(COMPUTE_CAPABILITY)
-    check_launch(place, configuration.grid, configuration.block, target)
-    check_threads(place, configuration, options.limits.threads)
-    names = parameters(kernel, args, place)
-    memory = Arguments(place, space or AddressSpace())
-    values = [memory.value(name, arg) for name, arg in zip(names, args, strict=True)]
-    known = known_of(kernel, values)
-    table, same = known.table, known.same
-    check_stores(kernel, table.sites, names, args)
-    if table.cooperative:
-        check_together(place, configuration, "cuda.cg.this_grid()")
-    layout = known.layout(configuration.dynamic_shared)
-    check_shared(place, layout.static, configuration.dynamic_shared, target)
-    arrays = global_arrays(kernel, names, values)
-    slots = math.prod(configuration.grid) * slots_of(configuration)
-    is_alone = configuration.threads == 1  # with nobody to race with
-    watched = {} if is_alone else watched_memories(known.accessed, values, arrays, slots)
-    machine = Machine(kernel, known, configuration, watched, place, options)
-    arguments = {name: memory.view(name, value) for name, value in zip(names, values, strict=True)}
+    table = machine.table
     machine.run(lambda: Frame(PYTHON, machine, table.root, machine.root).run(arguments), together=table.cooperative)
-    known.leave(kernel)
-    memory.copy_back()
-    placed = (array for i, array in enumerate(layout.placed) if same[i] == i)
-    return machine.result(kernel.node.lineno, (*placed, *arrays), kernel.file)

@@ -113,7 +113,7 @@ def _atomic(e: Emitter, instruction: Instruction) -> None:
     operands = instruction.operands if reduces else instruction.operands[1:]
     bits = f"b{8 * width}"
     values = [e.read(operand, bits) for operand in operands[1:]]
-    if dtype.kind == "f" and name not in ("add", "exch"):
+    if dtype.kind == "f" and name not in ("add", "exch", "min", "max"):
         raise NotCompiledError(instruction.text)
     operation = _operation(
         e, s.CHANGE, space_of(instruction), width, 1, _site(e, instruction), _UPDATES[name], _TYPES[dtype.kind]

@@ -7,7 +7,7 @@ from llvmlite import ir
 from smemviz.engines.lockstep.ptx.code.module import SIZES, Instruction
 from smemviz.engines.lockstep.ptx.compiled.emitter import Emit, Emitter
 from smemviz.engines.lockstep.ptx.compiled.kept import first_and_second
-from smemviz.engines.lockstep.ptx.compiled.numbers import refuse
+from smemviz.engines.lockstep.ptx.compiled.numbers import refuse, saturated
 from smemviz.engines.lockstep.ptx.compiled.state_ir import WORD, NotCompiledError, constant, vector
 
 _FLOATS = ("f32", "f64")
@@ -84,7 +84,6 @@ def _convert(e: Emitter, instruction: Instruction) -> None:
     value = e.read(instruction.operands[1], source)
     whole = vector(to)
     if from_float and to_float:
-        refuse(instruction, "sat")
         if rounding.endswith("i"):
             value = e.intrinsic(_ROUNDINGS[rounding[1]], value)
         elif rounding and rounding != "rn":
@@ -94,6 +93,7 @@ def _convert(e: Emitter, instruction: Instruction) -> None:
         narrower = SIZES[to] < SIZES[source]
         if SIZES[to] != SIZES[source]:
             value = e.b.fptrunc(value, whole) if narrower else e.b.fpext(value, whole)
+        value = saturated(e, instruction, value)
     elif from_float:
         if source == "f16":
             value = e.b.fpext(value, vector("f32"))

@@ -136,6 +136,7 @@ class Emitter(LanesIr):
     def _block(self, block: Block, end: int) -> None:
         self._known: dict[str, Any] = {}
         self._written: set[str] = set()
+        self.carry: Any = None  # of the instruction before
         if may_wait(block):
             in_vain = self.b.add(self.number_in_state(s.IN_VAIN), LONG(1))
             self.set_in_state(s.IN_VAIN, in_vain)

@@ -25,6 +25,15 @@ def refuse(instruction: Instruction, *words: str) -> None:
         raise NotCompiledError(instruction.text)
 
 
+def saturated(e: Emitter, instruction: Instruction, value: Any) -> Any:
+    """Return a result between 0 and 1 where the instruction says so; what is not a number is 0 then."""
+    if not instruction.has("sat"):
+        return value
+    if value.type not in (vector("f32"), vector("f64")):
+        raise NotCompiledError(instruction.text)
+    return e.intrinsic("minnum", e.intrinsic("maxnum", value, constant(value.type, 0.0)), constant(value.type, 1.0))
+
+
 def simple(
     of_integers: Callable[..., Any] | None, of_floats: Callable[..., Any] | None, *, of_signed: Any = None
 ) -> Emit:
@@ -32,7 +41,7 @@ def simple(
 
     def emit(e: Emitter, instruction: Instruction) -> None:
         kind = instruction.type
-        refuse(instruction, "sat", "cc", "relu", "NaN", *(_OTHER_ROUNDING if kind[0] == "f" else ()))
+        refuse(instruction, "relu", "NaN", *(_OTHER_ROUNDING if kind[0] == "f" else ()))
         function = of_integers
         if kind in _FLOATS or kind in _HALVES:
             function = of_floats
@@ -45,7 +54,7 @@ def simple(
         values = _sources(e, instruction)
         if kind == "f16x2":
             values = [e.b.bitcast(value, _PAIRS) for value in values]
-        result = function(e, *values)
+        result = saturated(e, instruction, function(e, *values))
         e.write(instruction.operands[0], kind, e.b.bitcast(result, vector("b32")) if kind == "f16x2" else result)
 
     return emit
@@ -85,6 +94,33 @@ def _wide_product(e: Emitter, a: Any, b: Any, *, signed: bool) -> Any:
     return e.b.mul(extend(a, wider), extend(b, wider))
 
 
+def _with_carry(e: Emitter, instruction: Instruction) -> None:
+    """Add, subtract, or multiply and add, with the carry of an instruction before, or leaving one."""
+    kind, opcode = f"u{instruction.type[1:]}", instruction.opcode
+    takes = opcode in ("addc", "subc", "madc")
+    if e.guard is not None or (takes and e.carry is None):
+        raise NotCompiledError(instruction.text)
+    *factors, a, b = _sources(e, instruction, kind)
+    if factors:
+        a = _high(e, factors[0], a, kind) if instruction.has("hi") else e.b.mul(factors[0], a)
+    carried = e.b.zext(e.carry, a.type) if takes else constant(a.type, 0)
+    if opcode.startswith("sub"):
+        part = e.b.sub(a, b)
+        result = e.b.sub(part, carried)
+        first, second = e.b.icmp_unsigned("<", a, b), e.b.icmp_unsigned("<", part, carried)
+    else:
+        part = e.b.add(a, b)
+        result = e.b.add(part, carried)
+        first, second = e.b.icmp_unsigned("<", part, b), e.b.icmp_unsigned("<", result, carried)
+    e.write(instruction.operands[0], kind, result)
+    if instruction.has("cc"):
+        e.carry = e.b.or_(first, second)
+
+
+def _or_with_carry(emit: Emit) -> Emit:
+    return lambda e, instruction: (_with_carry if instruction.has("cc") else emit)(e, instruction)
+
+
 def _multiply(e: Emitter, instruction: Instruction) -> None:
     kind = instruction.type
     if instruction.has("wide"):
@@ -106,15 +142,44 @@ def _high(e: Emitter, a: Any, b: Any, kind: str) -> Any:
     return e.b.trunc(e.b.lshr(product, constant(product.type, a.type.element.width)), a.type)
 
 
+def _rounded_one_way(e: Emitter, a: Any, b: Any, c: Any, *, down: bool) -> Any:
+    """Return ``a * b + c`` of single precision, rounded down or up: in double precision the product is exact."""
+    build, double, bits = e.b, vector("f64"), vector("b32")
+    product, addend = build.fmul(build.fpext(a, double), build.fpext(b, double)), build.fpext(c, double)
+    total = build.fadd(product, addend)
+    part = build.fsub(total, product)
+    lost = build.fadd(
+        build.fsub(product, build.fsub(total, part)), build.fsub(addend, part)
+    )  # what the sum has rounded away
+    nearest = build.fptrunc(total, a.type)
+    beyond, zero = ">" if down else "<", constant(double, 0.0)
+    back = build.fpext(nearest, double)
+    same = build.and_(build.fcmp_ordered("==", back, total), build.fcmp_ordered("<" if down else ">", lost, zero))
+    is_beyond = build.or_(build.fcmp_ordered(beyond, back, total), same)
+    number = build.bitcast(nearest, bits)
+    away = build.fcmp_ordered("<" if down else ">", nearest, constant(a.type, 0.0))
+    moved = build.select(away, build.add(number, constant(bits, 1)), build.sub(number, constant(bits, 1)))
+    least = constant(bits, 0x80000001 if down else 1)
+    moved = build.select(build.fcmp_ordered("==", nearest, constant(a.type, 0.0)), least, moved)
+    return build.bitcast(build.select(is_beyond, moved, number), a.type)
+
+
 def _multiply_add(e: Emitter, instruction: Instruction) -> None:
     kind = instruction.type
-    refuse(instruction, "cc", "sat", "relu", *(_OTHER_ROUNDING if kind[0] == "f" else ()))
+    refuse(instruction, "relu")
+    if kind == "f32" and instruction.has("rm", "rp"):
+        e.write(
+            instruction.operands[0], kind, _rounded_one_way(e, *_sources(e, instruction), down=instruction.has("rm"))
+        )
+        return
+    refuse(instruction, *(_OTHER_ROUNDING if kind[0] == "f" else ()))
     if kind in _FLOATS:
         a, b, c = _sources(e, instruction)
         fused = instruction.opcode == "fma"
         result = e.intrinsic("fma", a, b, c) if fused else e.b.fadd(e.b.fmul(a, b), c)
-        e.write(instruction.operands[0], kind, result)
+        e.write(instruction.operands[0], kind, saturated(e, instruction, result))
         return
+    refuse(instruction, "sat")
     if DTYPES[kind].kind == "f" or kind[:2] == "bf":
         raise NotCompiledError(instruction.text)
     a, b = (e.read(operand, kind) for operand in instruction.operands[1:3])
@@ -178,10 +243,12 @@ def _nothing(value: Any) -> Any:
 
 
 NUMBERS: dict[str, Emit] = {
-    "add": simple(of_builder("add"), of_builder("fadd")),
-    "sub": simple(of_builder("sub"), of_builder("fsub")),
+    "add": _or_with_carry(simple(of_builder("add"), of_builder("fadd"))),
+    "sub": _or_with_carry(simple(of_builder("sub"), of_builder("fsub"))),
+    **dict.fromkeys(("addc", "subc", "madc"), _with_carry),
     "mul": _multiply,
-    **dict.fromkeys(("mad", "fma"), _multiply_add),
+    "mad": _or_with_carry(_multiply_add),
+    "fma": _multiply_add,
     "div": simple(
         lambda e, a, b: _quotient(e, a, b, signed=False),
         of_builder("fdiv"),

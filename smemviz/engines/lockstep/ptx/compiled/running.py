@@ -78,8 +78,10 @@ def compile_kernel(kernel: Kernel) -> CompiledKernel | None:
 class CompiledLaunch:
     """One launch of a compiled kernel, with what a machine has for it."""
 
-    def __init__(self, code: CompiledKernel, machine: Machine, most_steps: int) -> None:
+    def __init__(self, code: CompiledKernel, machine: Machine, most_steps: int, *, all_meet: bool = False) -> None:
+        """Where ``all_meet`` a barrier that is passed after threads of the block have ended looks like a mistake."""
         self._code, self._machine, self._most_steps = code, machine, most_steps
+        self._all_meet = all_meet
         warps = machine.slots_of_block // LANES
         self._blocks = math.prod(machine.configuration.grid)
         room = _ROWS + len(code.operations)
@@ -149,6 +151,7 @@ class CompiledLaunch:
             s.GLOBAL_SHIFT: self._global_cell.bit_length() - 1,
             s.ALLOCATIONS: len(self._memory),
             s.THREADS: math.prod(machine.configuration.block),
+            s.MANY_AT_BARRIERS: math.prod(machine.configuration.block) if self._all_meet else 0,
             s.END: len(machine.kernel.blocks),
             **{s.AXES + axis: size for axis, size in enumerate(machine.configuration.grid)},
         }

@@ -87,7 +87,8 @@ def _pass_barrier(state: Any, registers: Any, warps: Any, barriers: Any) -> bool
             return False
         total += _ones(warps[warp, s.ALIVE])
         yes += _ones(warps[warp, s.TESTS])
-    if state[s.AWAITED] < 0 or state[s.LATEST_EXIT] > state[s.WAITS_AT]:
+    is_well = total >= state[s.MANY_AT_BARRIERS] and state[s.LATEST_EXIT] <= state[s.WAITS_AT]
+    if state[s.AWAITED] < 0 or not is_well:
         return False
     barrier = barriers[state[s.AWAITED]]
     reduction, result = barrier[s.REDUCTION], barrier[s.RESULT]

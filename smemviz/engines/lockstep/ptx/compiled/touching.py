@@ -93,9 +93,9 @@ def _combined(update: int, old: Any, value: Any) -> Any:
     if update == s.ADD:
         return old + value
     if update == s.MIN:
-        return min(old, value)
+        return value if value < old else old  # so what is not a number stays
     if update == s.MAX:
-        return max(old, value)
+        return value if value > old else old
     return value
 
 

@@ -13,18 +13,25 @@ from numpy.typing import NDArray
 
 from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.lockstep.memory.shared import SharedLayout
-from smemviz.engines.lockstep.ptx.code.module import Module, PtxError
+from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.code.parse import files_of, parse
-from smemviz.engines.lockstep.ptx.host.arguments import BoundArguments, bind_arguments
+from smemviz.engines.lockstep.ptx.host.arguments import bind_arguments
 from smemviz.engines.lockstep.ptx.host.entry import Entry, Variables, initial_bytes
 from smemviz.engines.lockstep.ptx.host.layout import place_shared, watched_allocations
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import WORKSPACE_BYTES, Machine
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
-from smemviz.engines.lockstep.ptx.scheduler import Scheduler, TooLongError
+from smemviz.engines.lockstep.ptx.scheduler import Scheduler
 from smemviz.engines.lockstep.ptx.sites import SiteMap, with_names, written_at
 from smemviz.engines.lockstep.ptx.steps import Step, steps_of
-from smemviz.engines.lockstep.running_launch import COMPUTE_CAPABILITY, Place, check_threads, check_together, slots_of
+from smemviz.engines.lockstep.running_launch import (
+    COMPUTE_CAPABILITY,
+    Place,
+    TooLongError,
+    check_threads,
+    check_together,
+    slots_of,
+)
 from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions, check_cluster, check_launch, check_shared
 from smemviz.engines.recorder import LaunchOutcome
 from smemviz.errors import UnsupportedError
@@ -89,7 +96,8 @@ def launch(
     """
     ready = prepare(entry, configuration, place)
     arguments = bind_arguments(entry, ready.kernel, args, place, GlobalMemory())
-    memory, symbols = _memory(ready.kernel, ready.kernel.module, arguments, entry.variables)
+    memory = arguments.memory
+    symbols = place_variables(ready.kernel, memory, entry.variables)
     arrays = arguments.arrays(entry.line)
     made = execute(ready, configuration, memory, arguments.parameters, symbols, arrays, place, options)
     arguments.copy_back()
@@ -221,12 +229,9 @@ def _made_ready(ptx: str, symbol: str) -> tuple[Kernel, tuple[Step, ...]]:
     return kernel, steps_of(kernel)
 
 
-def _memory(
-    kernel: Kernel, module: Module, arguments: BoundArguments[GlobalMemory], variables: Variables | None
-) -> tuple[GlobalMemory, dict[str, int]]:
-    """Return global memory with everything in it, and the addresses of variables."""
-    memory = arguments.memory
-    symbols: dict[str, int] = {}
+def place_variables(kernel: Kernel, memory: GlobalMemory, variables: Variables | None = None) -> dict[str, int]:
+    """Put the variables of a kernel into global memory, and return their addresses."""
+    module, symbols = kernel.module, dict[str, int]()
     waiting = list(kernel.constants)
     seen = {variable.name for variable in waiting}
     while waiting:
@@ -244,7 +249,7 @@ def _memory(
     for allocation in memory.allocations:
         for at, name in allocation.pointers.items():
             allocation.views[8][at // 8] += symbols.get(name, 0)
-    return memory, symbols
+    return symbols
 
 
 def unsupported(error: PtxError, entry: Entry, sources: Mapping[int, Text]) -> UnsupportedError:

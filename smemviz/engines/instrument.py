@@ -1,14 +1,15 @@
-"""Rewriting a kernel so that every site marks itself in the PTX, with its number and its address.
+"""Rewriting a kernel so that every site tells its number in the PTX.
 
-``tile[y, x]`` becomes ``load_k(site, tile, (y, x))``, where ``load_k`` is a device function of ``marks`` that marks the
-access, then makes it. What Python evaluates first stays first; each device function is cloned for every chain of calls
-that reaches it, so a clone knows its sites as numbers. Nothing here needs CUDA: trees go in, trees come out.
+``tile[y, x]`` becomes ``load_k(site, tile, (y, x))``, where ``load_k`` is a device function that makes the access: one
+of ``gpu.marks`` marks it before, one of ``lockstep.machine_code.accessors`` names the site in the instruction. What
+Python evaluates first stays first; each device function is cloned for every chain of calls that reaches it, so a clone
+knows its sites as numbers. Nothing here needs CUDA: trees go in, trees come out.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -53,12 +54,32 @@ def field_at(site: Site) -> str:
     return _field(ast.parse(f"({site.source})", mode="eval").body)
 
 
-def instrument(table: SiteTable) -> Instrumented:
+def instrument(table: SiteTable, *, told: bool = True) -> Instrumented:
     """Rewrite a kernel and the device functions it reaches.
 
-    What the launch counts into is the kernel's last parameter, for those who rewrite its PTX.
+    One that is ``told`` what its launch counts into has that as its last parameter, for those who rewrite its PTX.
     """
-    return _Rewrite(table, table.root, PREFIX + table.root.function.name).kernel()
+    more = [ast.arg(LAUNCH)] if told else []
+    return _Rewrite(table, table.root, PREFIX + table.root.function.name).function(more)
+
+
+def python_function(
+    rewritten: Instrumented, accessing: Mapping[str, Any], known: Callable[[Any], Any] = lambda value: value
+) -> Any:
+    """Turn a rewritten tree into a Python function that sees what makes its accesses and its rewritten callees.
+
+    ``known`` gives of what a name outside stands for what Numba knows it as.
+    """
+    from numba.cuda.decorators import jit
+
+    function = rewritten.tree.function
+    namespace = {name: known(value) for name, value in function.scope.items()} | dict(accessing)
+    for callee in rewritten.callees:
+        signatures = list(callee.signatures) or None
+        into_callers = jit(signatures, device=True, inline=callee.inline, forceinline=True)
+        namespace[callee.name] = into_callers(python_function(callee, accessing, known))
+    exec(compile(rewritten.module, function.file, "exec", dont_inherit=True), namespace)
+    return namespace[rewritten.name]
 
 
 class _Rewrite:
@@ -70,9 +91,6 @@ class _Rewrite:
         self.name = name
         self.callees: list[Instrumented] = []
         self.temporaries = 0
-
-    def kernel(self) -> Instrumented:
-        return self.function([ast.arg(LAUNCH)])
 
     def function(self, more: Sequence[ast.arg] = ()) -> Instrumented:
         for test in self.tree.in_lockstep:
