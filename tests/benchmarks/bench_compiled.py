@@ -1,5 +1,7 @@
 """How fast kernels of few threads run without a GPU: compiled, by NumPy, and by Numba's CUDA simulator, as ratios.
 
+Each is there in CUDA C++ and in Python, which in lockstep is compiled where a launch takes more than a second.
+
 In lockstep every request is logged and looked at for mistakes; the simulator only computes. Compared are times of the
 processor, warm: what Numba and LLVM compile once is not in them, and compiling the kernel is told apart.
 
@@ -9,6 +11,7 @@ processor, warm: what Numba and LLVM compile once is not in them, and compiling 
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -95,7 +98,7 @@ def in_lockstep(text, block, n, *, compiled):
     from smemviz.engines.lockstep.ptx import scheduler
     from smemviz.engines.lockstep.ptx.host import cuda_launch
 
-    scheduler._LONG_SECONDS, scheduler._FEW_VISITS = (-1.0, 0) if compiled else (1e9, 1 << 60)
+    scheduler.LONG_LAUNCH_SECONDS, scheduler._FEW_VISITS = (-1.0, 0) if compiled else (1e9, 1 << 60)
     cuda_launch._made_ready.cache_clear()
     kernel = smemviz.cuda_cpp(f"__global__ void k(int *a, int n) {{ {text} }}")["k"]
     times = []
@@ -107,26 +110,67 @@ def in_lockstep(text, block, n, *, compiled):
     return times[0], min(times), a
 
 
-def main():
-    """Print a line for each kernel."""
-    in_lockstep("a[threadIdx.x] = n;", 32, 1, compiled=True)  # loads what is compiled
-    print(f"{'':28}{'compiled':>10}{'the first':>11}{'by NumPy':>10}{'simulator':>11}{'NumPy/c.':>10}{'sim./c.':>9}")
-    for name, (text, body, block, n) in KERNELS.items():
-        first, compiled, a = in_lockstep(text, block, n, compiled=True)
-        _, plain, b = in_lockstep(text, block, n, compiled=False)
-        script = SIMULATED.format(body=body, block=block, n=n)
-        done = subprocess.run(
-            [sys.executable, "-c", script],
-            env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1"},
-            capture_output=True,
-            text=True,
-            check=True,
+def in_python(body, block, n, machine_code):
+    """Return the first and the least time of a kernel in Python, and the result."""
+    import importlib.util
+
+    import numpy as np
+
+    from smemviz.engines.launch_shape import configuration
+    from smemviz.engines.lockstep import launch
+    from smemviz.engines.options import LaunchOptions
+    from smemviz.frontends.numba.python_functions import function_of
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "mine.py"
+        file.write_text(
+            f"import numpy as np\nfrom numba import cuda\n@cuda.jit\ndef k(a, n):\n{body}\n", encoding="utf-8"
         )
-        simulated, *some = done.stdout.split()
-        assert (a == b).all(), name
-        assert [int(value) for value in some] == list(a[:4]), name
-        ratios = f"{plain / compiled:10.1f}{float(simulated) / compiled:9.1f}"
-        print(f"{name:28}{compiled:9.3f}s{first:10.3f}s{plain:9.2f}s{float(simulated):10.3f}s{ratios}")
+        spec = importlib.util.spec_from_file_location("mine", file)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        function, place = function_of(module.k.py_func), (str(file), 1)
+        shape, options = configuration(place, (1, block, 0, 0)), LaunchOptions(machine_code=machine_code)
+        times = []
+        for _ in range(4 if machine_code == "always" else 1):
+            a = np.zeros(256, np.int32)
+            begin = time.process_time()
+            made, _ = launch(function, shape, [a, n], place, options)
+            times.append(time.process_time() - begin)
+    assert made.machine_code == (machine_code == "always")
+    return times[0], min(times), a
+
+
+def simulated(body, block, n):
+    """Return the time of Numba's simulator, and the first elements of the result."""
+    done = subprocess.run(
+        [sys.executable, "-c", SIMULATED.format(body=body, block=block, n=n)],
+        env=os.environ | {"NUMBA_ENABLE_CUDASIM": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    seconds, *some = done.stdout.split()
+    return float(seconds), [int(value) for value in some]
+
+
+def main():
+    """Print a line for each kernel in each language."""
+    in_lockstep("a[threadIdx.x] = n;", 32, 1, compiled=True)  # loads what is compiled
+    in_python("    a[cuda.threadIdx.x] = n", 32, 1, "always")
+    print(f"{'':34}{'compiled':>10}{'the first':>11}{'by NumPy':>10}{'simulator':>11}{'NumPy/c.':>10}{'sim./c.':>9}")
+    for name, (text, body, block, n) in KERNELS.items():
+        of_simulator, some = simulated(body, block, n)
+        made = {
+            "C++": (in_lockstep(text, block, n, compiled=True), in_lockstep(text, block, n, compiled=False)),
+            "Python": (in_python(body, block, n, "always"), in_python(body, block, n, "never")),
+        }
+        for language, ((first, compiled, a), (_, plain, b)) in made.items():
+            assert (a == b).all(), name
+            assert some == list(a[:4]), name
+            ratios = f"{plain / compiled:10.1f}{of_simulator / compiled:9.1f}"
+            row = f"{name}, {language}"
+            print(f"{row:34}{compiled:9.3f}s{first:10.3f}s{plain:9.2f}s{of_simulator:10.3f}s{ratios}")
 
 
 if __name__ == "__main__":
