@@ -186,3 +186,18 @@ def test_a_library_that_cannot_be_loaded_is_one_line(
             ptx("k")
     finally:
         nvrtc._end_all()
+
+
+@on_linux
+@pytest.mark.exhaustive
+def test_a_library_that_does_not_look_beside_itself_finds_its_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_compiler: None
+) -> None:
+    library = nvrtc._library_path()
+    assert library
+    for part in library.parent.glob("libnvrtc-builtins*"):
+        (tmp_path / part.name).symlink_to(part)
+    copy = tmp_path / library.name
+    copy.write_bytes(library.read_bytes().replace(b"\0$ORIGIN\0", b"\0/ORIGIN\0"))
+    monkeypatch.setattr(nvrtc, "_library_path", lambda: copy)
+    assert ".entry here" in ptx("here")

@@ -26,6 +26,10 @@ def main() -> None:
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(requests,), daemon=True).start()
     try:
+        beside = Path(sys.argv[1]).parent
+        # It opens these by name; that of CUDA 13.0, which CUDA builds of torch bring, does not look beside itself.
+        for part in (*beside.glob("libnvrtc-builtins.so*"), *beside.glob("nvrtc-builtins64*.dll")):
+            ctypes.CDLL(str(part))
         library, unloadable = ctypes.CDLL(sys.argv[1]), ""
         library.nvrtcGetErrorString.restype = ctypes.c_char_p
     except OSError as error:
