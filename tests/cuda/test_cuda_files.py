@@ -335,3 +335,30 @@ def test_templates_call_each_other_as_deep_as_they_are_written_and_none_itself()
     assert a[0] == 41
     with pytest.raises(UnsupportedError, match="calls itself, which is not executed"):
         file["recursive"][1, 1](a)
+
+
+CONVERTED = """\
+template <class T> struct SharedMemory {
+    __device__ inline operator T *() { extern __shared__ int held[]; return (T *)held; }
+    __device__ inline operator const T *() const { extern __shared__ int held[]; return (T *)held; }
+};
+template <typename T, unsigned int SIZE> __global__ void turn(const T *in, T *out) {
+    T *data = SharedMemory<T>();
+    data[threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.x] = data[SIZE - 1 - threadIdx.x];
+}
+// smemviz: turn<float, 32><<<1, 32, 128>>>(arange(32), zeros(32))
+"""
+
+
+def test_shared_memory_that_an_operator_declares_has_its_type(tmp_path: Path) -> None:
+    path = tmp_path / "turn.cu"
+    path.write_text(CONVERTED)
+    (launch,) = smemviz.run(path, engine="lockstep")
+    (held,) = (array for array in launch.arrays if array.space == "shared")
+    assert (held.name, held.shape, held.dtype) == ("held", (32,), "int32")
+    assert [row.wavefronts for site, row in zip(launch.sites, launch.summary(), strict=True) if site.is_shared] == [
+        1,
+        1,
+    ]

@@ -134,7 +134,7 @@ class SizesText:
                 name, line = declarator.name.text, seen.places[lines.place(declarator.name.start)[0] - 1].line
                 text = _shared_comment(len(self._declared), name, len(declarator.extents), declarator.dynamic)
                 self._declared.append((inside.name if inside else "", name, line, declarator.dynamic))
-                if inside is None:
+                if inside is None and not _in_body(tokens, statement.first):
                     outside.append((tokens[statement.last].end, text))
                 else:
                     inserted.append((tokens[statement.last].end, text))
@@ -148,6 +148,16 @@ class SizesText:
         for place, text in sorted(inserted, key=lambda insertion: insertion[0], reverse=True):
             source = source[:place] + text + source[place:]
         return source
+
+
+def _in_body(tokens: Sequence[Token], at: int) -> bool:
+    """Tell whether a token stands in the body of a function, which may have no name: operator T *() const {."""
+    depth = 0
+    for index in range(at - 1, 0, -1):
+        depth += (tokens[index].text == "}") - (tokens[index].text == "{")
+        if depth < 0:
+            return tokens[index - 1].text in (")", "const", "noexcept")
+    return False
 
 
 def without_sizes(ptx: str) -> str:
