@@ -217,6 +217,17 @@ def _misaligned(facts: Facts) -> Says:
     )
 
 
+def _missing_proxy_fence(facts: Facts) -> Says:
+    return (
+        english(
+            "{reader} reads {array}, in which threads have stored with no proxy fence since: it may read what was "
+            "there before",
+            **facts,
+        ),
+        english("Put fence.proxy.async after the stores, before the barrier that says they are done."),
+    )
+
+
 def _assertion(facts: Facts) -> Says:
     return english("{what} fails; a device stops the kernel here", **facts), ""
 
@@ -273,6 +284,7 @@ KINDS: Mapping[str, Kind] = {
     "split_barrier": Kind(N_("split barrier"), "mistake", _split_barrier),
     "deadlock": Kind(N_("deadlock"), "unsafe", _deadlock),
     "misaligned": Kind(N_("misaligned address"), "unsafe", _misaligned),
+    "missing_proxy_fence": Kind(N_("missing proxy fence"), "mistake", _missing_proxy_fence),
     "assertion": Kind(N_("failed assertion"), "unsafe", _assertion),
     "trap": Kind(N_("trap"), "unsafe", _trap),
     "raised": Kind(N_("raised error"), "mistake", _raised),

@@ -226,3 +226,39 @@ def test_a_copy_that_ends_outside_of_shared_memory_and_one_to_no_barrier_are_out
 """
         (finding,) = smemviz.cuda_cpp(text)["k"][1, 1](np.zeros(16, np.int32)).findings
         assert (finding.kind, finding.line) == ("out_of_bounds", 5)
+
+
+STORED_BY_COPY = """__global__ void k(int *out) {
+    __shared__ alignas(128) int tile[128];
+    tile[threadIdx.x] = threadIdx.x;
+    FENCE
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 512;"
+                     :: "l"(out), "r"((unsigned)__cvta_generic_to_shared(tile)) : "memory");
+        asm volatile("cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;" ::: "memory");
+    }
+}
+"""
+FENCES = (
+    'asm volatile("fence.proxy.async.shared::cta;" ::: "memory");',
+    'asm volatile("fence.proxy.async;" ::: "memory");',
+)
+
+
+def test_what_threads_stored_is_read_by_a_bulk_copy_behind_a_proxy_fence_only() -> None:
+    for fence in ("", "__threadfence_block();", *FENCES):
+        out = np.zeros(128, np.int32)
+        recording = smemviz.cuda_cpp(STORED_BY_COPY.replace("FENCE", fence))["k"][1, 128](out)
+        assert (out == np.arange(128)).all()
+        found = [(one.kind, one.line, one.facts["array"], one.facts["reader"]) for one in recording.findings]
+        assert found == ([] if fence in FENCES else [("missing_proxy_fence", 7, "tile", "cp.async.bulk")]), fence
+
+
+def test_wgmma_reads_what_threads_stored_behind_a_proxy_fence_only() -> None:
+    case = ALL["wgmma_f16_00 128B"]
+    text = next(text for text in texts() if f" {case.kernel}(" in text)
+    assert FENCES[0] in text
+    launched = smemviz.cuda_cpp(by_value(text.replace(FENCES[0], "")))[case.kernel]
+    (finding,) = launched[case.blocks, case.threads, case.shared](*map(given, case.given)).findings
+    assert (finding.kind, finding.facts["reader"]) == ("missing_proxy_fence", "wgmma")

@@ -26,6 +26,12 @@ SKIPPED = {"code": "cuda.syncthreads()", "present": 16, "missing": 48}
 EXCEPTION = {"what": "KeyError: 'n'"}  # says the same in every language
 SAMPLES = [  # kind, facts, what is wrong, and what mends it
     (
+        "missing_proxy_fence",
+        {"array": "tile", "reader": "wgmma"},
+        "wgmma reads tile, in which threads have stored with no proxy fence since: it may read what was there before",
+        "Put fence.proxy.async after the stores, before the barrier that says they are done.",
+    ),
+    (
         "race",
         {**RACE, "between": "warps", "remedy": "barrier", "barrier": "cuda.syncthreads()"},
         f"tile[3] is {STORED} and {LOADED} with no barrier between",
@@ -184,7 +190,7 @@ SAMPLES = [  # kind, facts, what is wrong, and what mends it
     ("main_failed", {"what": "KeyError: 'n'", "is_sentence": True}, "main() ended here: KeyError: 'n'", ""),
     ("main_failed", {}, "stopped here; the launches after it are missing", ""),
 ]
-DATA = ["a", "s", "best", "go()", "tile", "out", "cuda", "KeyError: 'n'", "raise ValueError", "assert(i < n)"]
+DATA = ["wgmma", "a", "s", "best", "go()", "tile", "out", "cuda", "KeyError: 'n'", "raise ValueError", "assert(i < n)"]
 CODE = ["cuda.syncthreads()", "cuda.syncwarp()", "cuda.threadfence()", "cuda.atomic", "cuda.shfl_sync", "0xffffffff"]
 CODE += ["cuda.atomic.add(tile, 3, 1)", "syncwarp", "0x10", "KeyError: 'n'."]
 

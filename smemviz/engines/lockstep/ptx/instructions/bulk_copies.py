@@ -200,12 +200,15 @@ class _Copy:
 
     def _shared_bytes(self, m: Machine, row: int, at: NDArray[np.int64]) -> NDArray[np.uint8]:
         data, inside = np.zeros(len(at), np.uint8), self._inside(m, "shared", at)
+        m.check_fenced(self._site, "cp.async.bulk", row, at[inside])
         data[inside] = m.shared_views[1][row, at[inside] - m.layout.start]
         return data
 
     def _put_shared(self, m: Machine, row: int, at: NDArray[np.int64], data: NDArray[np.uint8]) -> None:
         inside = self._inside(m, "shared", at)
         m.shared_views[1][row, at[inside] - m.layout.start] = data[inside]
+        if m.proxies:
+            m.proxies.copied(row, at[inside])
         if inside.any():
             m.hazards.written(row, int(at[inside].min()), int(np.ptp(at[inside])) + 1)
 

@@ -219,6 +219,7 @@ class _Product:
             if not inside.all():
                 m.out_of_bounds(site, "shared", address[~inside][:1])
             row = int(groups[group, 0]) // m.shape[1]
+            m.check_fenced(site, "wgmma", row, (address[inside, None] + np.arange(size)).reshape(-1))
             result[group][inside] = memory[row, (address[inside] - m.layout.start) // size]
         self._note(m, site, np.stack([pieces for _, pieces in places]))
         return _numbers(result, matrix.kind)
