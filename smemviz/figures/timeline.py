@@ -8,10 +8,10 @@ from smemviz.figures.bars import bar, hatched, plain
 from smemviz.figures.drawing.cells import box
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, empty, layout
 from smemviz.i18n import _
+from smemviz.model.counting.costs import Line, line_up
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback import RequestView
 from smemviz.recordings.data import Launch
-from smemviz.views.line_up import Line, line_up
 from smemviz.wording.labels import count, operation_name
 from smemviz.wording.sentences import present
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from smemviz.model.counting.costs import Line, line_up
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback import blocks, playback_order
 from smemviz.recordings.data import Launch
-from smemviz.views.line_up import Line, line_up
 from smemviz.wording.labels import operation_name
 
 Event = dict[str, Any]

@@ -12,10 +12,10 @@ from helpers.synthetic import square_recording
 from smemviz.figures.timeline import timeline
 from smemviz.figures.times import times
 from smemviz.figures.warps import warps
+from smemviz.model.counting.costs import line_up
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback import request_view
 from smemviz.recordings.data import Requests
-from smemviz.views.line_up import line_up
 
 LAUNCH = square_recording()["set_row_read_col"]
 

@@ -1,6 +1,7 @@
-"""What requests cost, by the one table of spaces: wavefronts or sectors; and keeping what was counted."""
+"""What requests cost, in wavefronts or sectors by the one table of spaces, and in a line; keeping what was counted."""
 
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
 from functools import wraps
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
@@ -134,3 +135,30 @@ def request_costs(launch: Launch, rows: NDArray[np.intp], hardware: Hardware = H
             for name, count in zip(SPACES[site.space].counts, service, strict=False):
                 getattr(costs, name)[at] = count
     return costs._replace(excess=np.where(costs.wavefronts < 0, -1, costs.wavefronts - costs.ideal))
+
+
+@dataclass(frozen=True)
+class Line:
+    """Requests in the order they are played, each (n,): ``start`` and ``length`` in places.
+
+    A wavefront takes a place, and so does a request whose wavefronts are not known: one to global memory, or one
+    whose cost depends on the data. Those have -1 ``wavefronts`` and ``ideal``; ``sectors`` is -1 for shared memory.
+    """
+
+    rows: NDArray[np.intp]
+    start: NDArray[np.int64]
+    wavefronts: NDArray[np.int64]
+    ideal: NDArray[np.int64]
+    sectors: NDArray[np.int64]
+
+    @property
+    def length(self) -> NDArray[np.int64]:
+        """The places each request takes, at least one."""
+        return np.maximum(self.wavefronts, 1)
+
+
+def line_up(launch: Launch, rows: NDArray[np.intp], hardware: Hardware = H200) -> Line:
+    """Lay requests one after the other, in the order of ``rows``."""
+    costs = request_costs(launch, rows, hardware)
+    length = np.maximum(costs.wavefronts, 1)
+    return Line(rows, np.cumsum(length) - length, costs.wavefronts, costs.ideal, costs.sectors)
