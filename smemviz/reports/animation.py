@@ -118,12 +118,12 @@ class _Sheet:
         banks = scenes[0].where.banks
         self.colours = THEMES[theme]
         self.ramp, self.faint = blend(self.colours.ramp, banks), blend(self.colours.faint, banks)
-        self.title, self.lines = title, textwrap.wrap(caption, _LETTERS)
+        self.title, self.caption, self.cost = title, caption, scenes[0].cost
         self.rows = max(scene.grid.address.shape[0] for scene in scenes)
         self.high = min(_TILE / self.rows, _HIGHEST)  # a cell of the tile
         self.bins_top = round(_TOP + self.rows * self.high + _BETWEEN)
         self.bin = (_WIDTH - _LEFT - _RIGHT) / banks
-        self.size = _WIDTH, self.bins_top + _BINS + _FOOT + _LINE * len(self.lines)
+        self.size = _WIDTH, self.bins_top + _BINS + _FOOT + _LINE * len(textwrap.wrap(caption, _LETTERS))
 
     def palette(self) -> Image:
         """Return an image of all colours: those of the theme, of the banks, and what smooths type."""
@@ -159,7 +159,9 @@ class _Sheet:
         for bank in range(0, len(self.ramp), 4):
             x = _LEFT + (bank + 0.5) * self.bin
             _text(pen, (x, self.bins_top + _BINS + 4), str(bank), muted, 11, "ma")
-        for number, line in enumerate(self.lines):
+        shown = moment.after if moment.slid >= 0.5 else moment.before
+        caption = self.caption.replace(self.cost, shown.cost)  # of the layout that is shown
+        for number, line in enumerate(textwrap.wrap(caption, _LETTERS)):
             _text(pen, (_LEFT, self.bins_top + _BINS + _FOOT - 16 + _LINE * number), line, muted, 12)
 
     def _tile(self, pen: ImageDraw, moment: _Moment) -> None:

@@ -134,6 +134,11 @@ def test_lanes_fall_into_one_bin_and_lie_in_all_of_them_once_it_is_padded() -> N
         for frame, high, low in ((0, set(), set()), (28, {0}, {0}), (44, set(), set(range(32)))):
             gif.seek(frame)
             assert (full(gif, 100), full(gif, 4)) == (high, low)
+        below = []
+        for frame in (0, 60):
+            gif.seek(frame)
+            below.append(gif.convert("RGB").crop((0, gif.height - 40, gif.width, gif.height)).tobytes())
+        assert below[0] != below[1]  # it says what the layout that is shown costs
 
 
 def full(gif: Image.Image, above: int) -> set[int]:
