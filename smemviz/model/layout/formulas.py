@@ -20,7 +20,7 @@ from smemviz.messages import english
 UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.UAdd: operator.pos,
     ast.USub: operator.neg,
-    ast.Invert: operator.invert,
+    ast.Invert: lambda value: ~(int(value) if isinstance(value, bool) else value),  # Python 3.12 warns of ~True
     ast.Not: operator.not_,
 }
 COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
