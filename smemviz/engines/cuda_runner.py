@@ -1,5 +1,6 @@
 """What runs files of CUDA C++: the launches that their comments ask for, their ``main()``, and single kernels."""
 
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -49,8 +50,14 @@ def _run_main(program: CudaProgram, engine: Engine, options: RunOptions, argumen
 
 
 def run_in_lockstep(program: Program, options: RunOptions, after: After | None = None) -> RunOutcome:
-    """Run the launches that a file asks for in lockstep."""
-    return cuda_in_lockstep.run(_cuda(program), options, after)
+    """Run the launches that a file asks for in lockstep, or its ``main()``, of which nothing is printed."""
+    program = _cuda(program)
+    if not program.runs_main:
+        return cuda_in_lockstep.run(program, options, after)
+    from smemviz.engines.cpp_host.conversation import Output
+    from smemviz.engines.cpp_host.program_run import run as run_main
+
+    return run_main(program, (), options, Output(io.StringIO()), after=after)
 
 
 def run_on_gpu(program: Program, options: RunOptions) -> RunOutcome:

@@ -29,11 +29,11 @@ _TURN_SECONDS = 1.0  # after which whoever waits is told that the program still 
 
 
 class Output:
-    """Prints what a program prints, and keeps the beginning of it."""
+    """Prints what a program prints on a screen, and keeps the beginning of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, screen: TextIO | None = None) -> None:
         self.kept = ""
-        self._screen = sys.stdout
+        self._screen = screen or sys.stdout
 
     def write(self, text: str) -> None:
         """Print a part."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.engines.backend import After
 from smemviz.engines.cpp_host.building import shown
 from smemviz.engines.cpp_host.memory import DeviceMemory
 from smemviz.engines.launch_shape import Configuration
@@ -177,13 +178,15 @@ Execute = Callable[
 class Launches:
     """Makes the launches of a program, by lockstep's ``execute`` or the GPU's, and shows them to a recorder.
 
-    ``kernels`` are those of each file that is linked, the first the one that the recording is of.
+    ``kernels`` are those of each file that is linked, the first the one that the recording is of. ``after`` is called
+    after each launch with the kernel's name and the memory that it may have written.
     """
 
     kernels: Sequence[Kernels]
     memory: DeviceMemory
     recorder: Recorder
     execute: Execute = execute
+    after: After | None = None
     _done: dict[object, _Done] = field(default_factory=dict)
     _kept: int = 0
 
@@ -247,16 +250,23 @@ class Launches:
         )
         done = self._done.get(key)
         if done is not None and (done.number is not None or not options.recorded):
-            return self._again(done)
+            outcome = self._again(done)
+            self._tell(entry.name, [number for number, _ in done.left])
+            return outcome
         numbers = written_allocations(ready.kernel, self.memory, parameters, symbols)
         arrays = self._arrays(ready, parameters)
         outcome = self.execute(
             ready, asked.configuration, self.memory, parameters, symbols, arrays, asked.place, options
         )
         self.memory.touched(numbers)
+        self._tell(entry.name, sorted(numbers))
         if not any(instruction.opcode == "vprintf" for instruction in ready.kernel.body):
             self._keep(key, outcome, options.number if options.recorded else None, numbers)
         return outcome
+
+    def _tell(self, kernel: str, written: Sequence[int]) -> None:
+        if self.after is not None:
+            self.after(kernel, [self.memory.allocations[number].data for number in written])
 
     def _keep(self, key: object, outcome: LaunchOutcome, number: int | None, numbers: set[int]) -> None:
         size = sum(self.memory.allocations[n].nbytes for n in numbers)

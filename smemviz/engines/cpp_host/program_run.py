@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from smemviz.engines.backend import After
 from smemviz.engines.cpp_host.building import build, shown
 from smemviz.engines.cpp_host.conversation import Conversation, Output
 from smemviz.engines.cpp_host.memory import DeviceMemory
@@ -85,10 +86,12 @@ def run(
     options: RunOptions | None = None,
     output: Output | None = None,
     execute: Execute = execute,
+    after: After | None = None,
 ) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:
     """Compile a file's host code, run it in its folder with arguments, and record the launches that it makes.
 
-    What it prints is printed, and the beginning of it kept in ``output``; ``execute`` makes a launch.
+    What it prints is printed, and the beginning of it kept in ``output``; ``execute`` makes a launch, and ``after`` is
+    called after each with the kernel's name and the memory that it may have written.
     This executes the file: it is for one that
     its user names, never for text from elsewhere.
 
@@ -115,7 +118,7 @@ def run(
         options = options or RunOptions()
         recorder = Recorder(replace(options, progress=advising(options.progress, program, arguments)))
         kernels = tuple(map(Kernels, programs, texts, names))
-        launches = Launches(kernels, DeviceMemory(folder), recorder, execute)
+        launches = Launches(kernels, DeviceMemory(folder), recorder, execute, after)
         stoppable = recorder.recording(line_of=lambda error: main[1])  # which of its lines ran nobody knows
         with stoppable, _started(executable, program, arguments, folder) as (process, channel):
             progress = recorder.options.progress

@@ -19,8 +19,29 @@ from smemviz.engines.lockstep.running_launch import Expecting
 from smemviz.frontends.cuda import parse_cuda
 from smemviz.frontends.reading import read_program
 from smemviz.model.counting.summary import summarize
+from smemviz.model.hardware.hardware import Hardware
+from smemviz.suggest import verify
+from smemviz.suggest.find import Suggestion, suggestions
+from smemviz.suggest.verify import Verifier
 
 Write = Callable[..., Path]
+
+
+@pytest.mark.exhaustive
+def test_what_is_suggested_for_a_program_is_run_and_held_against_what_its_launches_leave(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = read_program(write(turn_cu=TURN))
+    recording = smemviz.run(program, engine="lockstep")
+    capsys.readouterr()
+    verifier = Verifier(program, recording, "lockstep", (), Hardware.of(recording))
+    found = [one for one in suggestions(recording, program) if isinstance(one, Suggestion) and one.rewrite]
+    assert [verifier.check([one]).problem for one in found] == [None] * 2
+    other = replace(program, source=program.source.replace("= in[y * n + x]", "= in[y * n + x] + 1"))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(verify, "rewritten", lambda *_: other)
+        assert "turn" in str(verifier.check([found[0]]).problem)
+    assert capsys.readouterr().out == ""
 
 
 def test_a_program_runs_and_a_launch_that_repeats_another_is_counted(
