@@ -167,7 +167,7 @@ def test_the_excess_in_cycles_says_how_much_time_a_conflict_can_cost(file: str) 
     """What a reader can work out from the question leads to the range that was measured."""
     stage = lesson_of("matter").stage({"FILE": file})
     time, excess, mhz = re.findall(
-        r"took ([\d.]+) µs.* and ([\d,]+) wavefronts.* at ([\d,]+) MHz", stage.question.text
+        r"took ([\d.]+) µs.* ([\d,]+) excess wavefronts.* at ([\d,]+) MHz", stage.question.text
     )[0]
     most = 100 * int(excess.replace(",", "")) / int(mhz.replace(",", "")) / float(time)
     assert {str(max(limit for limit in (0, 5, 20, 50) if most >= limit))} == stage.right

@@ -27,7 +27,6 @@ def test_the_documentation_counts_the_scripts_of_the_table() -> None:
         "ends": "end, and no check of theirs fails",
         "slow": "take longer",
         "memory": "needs more memory",
-        "refused": "takes pointers",
         "fails itself": "fails by itself",
     }
     assert kinds.keys() == words.keys()

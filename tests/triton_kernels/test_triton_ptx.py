@@ -38,7 +38,7 @@ def transposing(x: NDArray[Any], out: NDArray[Any]) -> tuple[Entry, Configuratio
     signature = {"x": "*fp32", "out": "*fp32", "n": "i32", "TILE": "constexpr"}
     arguments = list(passed(signature.items(), (ArrayArgument(x), ArrayArgument(out), 64, 32)))
     entry = entry_of(launcher, "script.py", arguments)
-    given = bound(arguments, 5, partial(storage_of, copies={}))
+    given = bound(arguments, 5, partial(storage_of, copies={}), tuple)
     return entry, configuration(("script.py", 19), ((2, 2), 128, 0, 4096)), given
 
 
@@ -163,7 +163,7 @@ def test_arguments_are_passed_as_the_kernel_takes_them() -> None:
         Passed("brain", "bf16", 1.5),
         Passed("long", "u64", 2**63),
     ]
-    pointer, *others = bound(arguments, 9, partial(storage_of, copies={}))
+    pointer, *others = bound(arguments, 9, partial(storage_of, copies={}), tuple)
     assert pointer.arrays[0][1] is whole
     assert pointer.data.view(np.uint64)[0] == 16
     assert others[:4] == [bytes(8), b"\xfe\xff\xff\xff", b"\x01", b"\x00\x3e"]
