@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from smemviz.engines.backend import OutputHash, hashed, runner_of
-from smemviz.engines.options import Progress, RunOptions
+from smemviz.engines.options import MachineCode, Progress, RunOptions
 from smemviz.engines.selection import Picker, selection
 from smemviz.errors import SmemvizError
 from smemviz.frontends.program import Program
@@ -61,12 +61,17 @@ class Verifier:
 
     @cached_property
     def _before(self) -> _RunResult:
-        result = _run(self.program, self.engine, self.kernels, self.progress)
+        result = self._run(self.program, self.kernels)
         if self.engine == "lockstep":
             return result
         # Atomics of floats give another sum each time.
         again = _outputs(self.program, self.kernels)
         return replace(result, hashes=tuple(map(_same, result.hashes, again)))
+
+    def _run(self, program: Program, kernels: Collection[str]) -> _RunResult:
+        """Run a version of the file: in lockstep each in one way, for machine code leaves other last digits."""
+        compiled = any(launch.machine_code for launch in self.recording.launches)
+        return _run(program, self.engine, kernels, self.progress, "always" if compiled else "never")
 
     def start(self) -> None:
         """Run the file as it is.
@@ -91,7 +96,7 @@ class Verifier:
         kernels = {suggestion.kernel for suggestion in suggested}
         before = self._before if self.engine == "lockstep" else self._before.of(kernels)
         try:
-            after = _run(program, self.engine, kernels, self.progress)
+            after = self._run(program, kernels)
         except SmemvizError as error:
             return Check(self.engine, (), english("it fails: {what}", what=error))
         if [launch.kernel for launch in before.launches] != [launch.kernel for launch in after.launches]:
@@ -136,7 +141,7 @@ class Verifier:
     @cached_property
     def _again(self) -> _RunResult:
         """The file as it is, run once more: what then differs differs by itself."""
-        return _run(self.program, self.engine, self.kernels, self.progress)
+        return self._run(self.program, self.kernels)
 
     def _numbers(self, kernels: Collection[str]) -> list[int]:
         launches = enumerate(self.recording.launches)
@@ -164,14 +169,21 @@ def times(program: Program, kernels: Collection[str], progress: Progress | None 
     return timed.times
 
 
-def _run(program: Program, engine: EngineName, kernels: Collection[str], progress: Progress | None) -> _RunResult:
+def _run(
+    program: Program,
+    engine: EngineName,
+    kernels: Collection[str],
+    progress: Progress | None,
+    machine_code: MachineCode,
+) -> _RunResult:
     if engine == "lockstep":
         hashes: list[OutputHash] = []
 
         def keep(kernel: str, arguments: Sequence[object]) -> None:
             hashes.append(OutputHash(kernel, hashed(arguments)))
 
-        launches, findings = runner_of(program.language).run_in_lockstep(program, RunOptions(progress), keep)
+        options = RunOptions(progress, machine_code=machine_code)
+        launches, findings = runner_of(program.language).run_in_lockstep(program, options, keep)
         return _RunResult(launches, findings, tuple(hashes))
     options = RunOptions(progress, picker=Picker(selection(kernels=sorted(kernels))))
     launches, findings = runner_of(program.language).run_on_gpu(program, options)
