@@ -149,9 +149,13 @@ def lanes_in(
     return Panel(_("What is asked"), figure, sentence)
 
 
-def code_of(recording: Recording, launch: Launch, theme: ThemeName) -> Panel:
-    """Draw the lines of a kernel, without what they cost."""
-    lines = source(recording, launch, kernel_lines(recording, launch), costs=False, theme=theme)
+_AROUND = 5  # lines before and after one
+
+
+def code_of(recording: Recording, launch: Launch, theme: ThemeName, line: int | None = None) -> Panel:
+    """Draw the lines of a kernel, or those around one of them, without what they cost."""
+    shown = [(line - _AROUND, line + _AROUND)] if line else kernel_lines(recording, launch)
+    lines = source(recording, launch, shown, costs=False, theme=theme)
     return Panel(_("The kernel"), lines, _("The source of {kernel}.", kernel=launch.kernel), narrow=True)
 
 

@@ -41,7 +41,8 @@ def _tile(values: Values) -> Stage:
                  "{piece} of row {row} begin?", place=places, piece=_PIECE, row=row)  # fmt: skip
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_recording(access.recording),
-        lambda theme: pictures(access, because, theme), lambda theme: code_of(access.recording, access.launch, theme),
+        lambda theme: pictures(access, because, theme),
+        lambda theme: code_of(access.recording, access.launch, theme, access.launch.sites[access.site].line),
     )  # fmt: skip
 
 

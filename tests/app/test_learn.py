@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from smemviz.app.pages.learn.learn_page import learn_page
 from smemviz.app.pages.learn.learn_view import lesson_at, view_lesson
-from smemviz.lessons.course import LESSONS, lesson_of
+from smemviz.lessons.course import LESSONS, TASKS, lesson_of
 
 pytestmark = pytest.mark.browser
 
@@ -81,9 +81,12 @@ def test_lanes_are_picked_and_an_index_is_chosen(page: Page) -> None:
     expect(page.locator("#learn-feedback")).to_contain_text("Right: tile[tx * PITCH + ty].")
 
 
+ALL = len(LESSONS) + len(TASKS)
+
+
 def test_progress_stays_in_the_browser_until_it_is_forgotten(page: Page) -> None:
     page.goto("/learn")
-    expect(page.locator("#learn-count")).to_have_text("0 of 21 done")
+    expect(page.locator("#learn-count")).to_have_text(f"0 of {ALL} done")
     expect(page.locator("#learn-forget")).to_be_hidden()
     page.goto("/learn/rows?ANSWER=1")  # who shared the link answered
     expect(page.locator("#learn-feedback")).to_contain_text("Right")
@@ -97,18 +100,18 @@ def test_progress_stays_in_the_browser_until_it_is_forgotten(page: Page) -> None
     expect(page.locator(".learn-status")).to_have_text("Done")
     page.goto("/learn")
     page.reload()
-    expect(page.locator("#learn-count")).to_have_text("2 of 21 done")
+    expect(page.locator("#learn-count")).to_have_text(f"2 of {ALL} done")
     assert page.evaluate("localStorage.getItem('learn-progress')") == '["rows","columns"]'
     page.get_by_role("button", name="Forget my progress").click()
-    expect(page.locator("#learn-count")).to_have_text("0 of 21 done")
+    expect(page.locator("#learn-count")).to_have_text(f"0 of {ALL} done")
     page.reload()
-    expect(page.locator("#learn-count")).to_have_text("0 of 21 done")
+    expect(page.locator("#learn-count")).to_have_text(f"0 of {ALL} done")
 
 
 def test_a_presenter_steps_through_with_keys_and_leaves_with_escape(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
     page.emulate_media(reduced_motion="reduce")
-    page.goto("/learn/9?theme=dark")  # by its number
+    page.goto("/learn/10?theme=dark")  # by its number
     expect(page.locator("#learn-question")).to_contain_text("Rows are 32")
     page.keyboard.press("p")
     expect(page.locator(".site-header")).to_be_hidden()

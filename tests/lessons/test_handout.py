@@ -34,7 +34,7 @@ def test_a_handout_asks_on_its_first_page_and_answers_on_the_next(tmp_path: Path
     assert "All 32 words lie in the same bank. 32 wavefronts where 1 would do." in answer
     assert "Tile" in answer
     assert "Banks by wavefront" in answer
-    assert all(f"L{lane}" in answer for lane in range(0, 32, 2))  # rows are low: every second one has room for its lane
+    assert "number = lane" in answer
     assert all(not page.images for page in pypdf.PdfReader(out).pages)  # vectors
 
 
