@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 _MOST_DIGITS = 9  # of a number that counts
 _OLDEST_OF_TRITON = (7, 5)
 _MOST_CONFIGURATIONS = 9999
-
-
 _CPP = (".cu", ".cpp", ".cc", ".cxx")
 
 

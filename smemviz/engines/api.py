@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,8 +77,8 @@ def run(
     if constants is not None and not isinstance(constants, Mapping):
         raise InputError(f"constants are given by name, such as {{'IPAD': 2}}; {constants!r} are not")
     picker = Picker(selection(blocks, kernels, launch, max_launches))
-    options = RunOptions(progress, log_bytes, picker, target=target or DEFAULT_TARGET, config=config)
-    options = replace(options, machine_code=machine_code)
+    target = target or DEFAULT_TARGET
+    options = RunOptions(progress, log_bytes, picker, target=target, config=config, machine_code=machine_code)
     may_be_script = not isinstance(program, Program)
     if not isinstance(program, Program):
         program = read_program(program)

@@ -90,8 +90,9 @@ class Known:
     """Where a kernel accesses arrays; for every declaration of a shared one the first that is the same array.
 
     ``studied`` are the types of the variables of functions, ``conversions`` the rules of calls of types,
-    ``machine_code`` what the kernel is compiled to for arguments of Numba's types, None where it is not. It is one
-    launch's alone: ``known_of`` takes it from the kernel, and ``leave`` puts it back.
+    ``machine_code`` what the kernel is compiled to for arguments of Numba's types, None where it is not;
+    ``machine_code_pays`` whether that made a launch to its end, None before one has taken long. It is one launch's
+    alone: ``known_of`` takes it from the kernel, and ``leave`` puts it back.
     """
 
     table: SiteTable
@@ -100,6 +101,7 @@ class Known:
     studied: dict[Hashable, Any] = field(default_factory=dict)
     conversions: dict[Hashable, Any] = field(default_factory=dict)
     machine_code: dict[Hashable, Any] = field(default_factory=dict)
+    machine_code_pays: bool | None = None
     _layouts: LRUCache[int, SharedLayout] = field(default_factory=lambda: LRUCache(_MOST_LAYOUTS))
     _batches: LRUCache[Hashable, Batch] = field(default_factory=lambda: LRUCache(_MOST_BATCHES))
 

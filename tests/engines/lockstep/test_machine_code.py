@@ -10,6 +10,7 @@ from helpers.tiers import but
 
 import smemviz
 from smemviz.engines.lockstep import machine as interpreted
+from smemviz.engines.lockstep.host import python_launch
 from smemviz.engines.lockstep.machine_code import launching
 
 pytestmark = pytest.mark.skipif(not compiles(), reason="Numba does not compile for a GPU here: libNVVM is missing")
@@ -178,3 +179,23 @@ def test_a_launch_that_is_left_half_way_begins_anew(tmp_path, monkeypatch):
         tmp_path, "for i in range(100):\n    b[0] += 1", "b = np.zeros(1)\n    k[1, 1](b, b)\n    print(b[0])"
     )
     assert smemviz.run(file, engine="lockstep").launches[0].request_count == 200
+
+
+def test_a_kernel_that_took_long_is_not_interpreted_first_again(tmp_path, monkeypatch):
+    begun = []
+
+    def interpret(*given):
+        begun.append(given)
+        return interpreted_to_its_end(*given)
+
+    interpreted_to_its_end = python_launch.interpret
+    monkeypatch.setattr(python_launch, "interpret", interpret)
+    monkeypatch.setattr(interpreted, "LONG_LAUNCH_SECONDS", 0.0)
+    thrice = "for _ in range(3):\n        k[1, 1](np.ones(4), np.zeros(4))"
+    good = smemviz.run(file_of(tmp_path, "for i in range(4):\n    b[i] += a[i]", thrice), engine="lockstep")
+    assert [launch.machine_code for launch in good.launches] == [True] * 3
+    assert len(begun) == 1
+    begun.clear()
+    left = smemviz.run(file_of(tmp_path, "for i in range(5):\n    b[i] = a[0]", thrice), engine="lockstep")
+    assert [launch.machine_code for launch in left.launches] == [False] * 3
+    assert len(begun) == 4

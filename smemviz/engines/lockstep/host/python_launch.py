@@ -69,7 +69,8 @@ def launch(
     arrays = (*placed, *global_arrays(kernel, names, values))
     slots = math.prod(configuration.grid) * slots_of(configuration)
     is_alone = configuration.threads == 1  # with nobody to race with
-    may_leave = options.machine_code == "when-long" and known.may_leave and not options.limits.all_loops
+    may_compile = options.machine_code == "when-long" and known.may_leave and not options.limits.all_loops
+    may_leave = may_compile and known.machine_code_pays is None
     written = written_memories(known.accessed, values, arrays)
     before = {own: own.data.copy() for own in written} if may_leave else {}
 
@@ -80,7 +81,7 @@ def launch(
         return machine.result(kernel.node.lineno, arrays, kernel.file)
 
     try:
-        if options.machine_code == "always":
+        if options.machine_code == "always" or (may_compile and known.machine_code_pays):
             raise TooLongError
         made, findings = walk(may_leave=may_leave)
     except TooLongError:
@@ -91,6 +92,7 @@ def launch(
 
         watched = {} if is_alone else written
         compiled = launch_compiled(kernel, known, configuration, values, watched, place, options)
+        known.machine_code_pays = compiled is not None
         made, findings = (replace(compiled, arrays=arrays), ()) if compiled else walk()
     known.leave(kernel)
     memory.copy_back()
