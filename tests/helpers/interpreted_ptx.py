@@ -3,10 +3,8 @@
 import importlib.util
 import re
 import tempfile
-import warnings
 from pathlib import Path
 from types import SimpleNamespace
-from unittest.mock import patch
 
 import numpy as np
 
@@ -15,6 +13,8 @@ from smemviz.engines.gpu.ptx.instrument import NAME
 from smemviz.engines.gpu.ptx.passes import Passes
 from smemviz.engines.gpu.ptx.ptx_launch import Kernel
 from smemviz.engines.launch_shape import configuration
+from smemviz.engines.lockstep.machine_code.compiling import ptx_of as compiled
+from smemviz.engines.lockstep.machine_code.compiling import types_of
 from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.host.cuda_launch import place_variables
 from smemviz.engines.lockstep.ptx.host.entry import Variables
@@ -89,7 +89,6 @@ class LockstepCard:
         self.outputs.append([held.data[: len(data)].copy() for held, data in self.placed])
 
 
-_CC = (9, 0)
 ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\(")
 _PLACE = ("kernels/mine.py", 1)
 
@@ -115,20 +114,7 @@ def ptx_of(source, args, name="kernel"):
             spec.loader.exec_module(module)
             return getattr(module, name).py_func
 
-        return compiled(load, args)
-
-
-def compiled(load, args):
-    """Return the PTX of the function that ``load`` returns, as a kernel for arguments like these."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from numba import cuda, typeof
-        from numba.cuda import dispatcher
-
-        # What it asks the GPU for where a device function is compiled.
-        device = SimpleNamespace(compute_capability=_CC)
-        with patch.object(dispatcher, "get_current_device", lambda: device):
-            return cuda.compile(load(), tuple(map(typeof, args)), device=False, cc=_CC, abi="numba")[0]
+        return compiled(load, types_of(args))
 
 
 def run_ptx(ptx, args, block=8, grid=1):
@@ -196,5 +182,5 @@ class InterpretedPasses(Passes):
 def passes_of(kernel, grid, block, arguments):
     """Return the passes of a launch; arrays among the arguments are written as each of them writes them."""
     table = find_sites(function_of(kernel.py_func), arguments)
-    ptx = compiled(lambda: marked(table), (*arguments, np.uint64(0)))
+    ptx = compiled(lambda: marked(table), types_of((*arguments, np.uint64(0))))
     return InterpretedPasses(table, ptx, configuration(("", 1), (grid, block)), arguments)

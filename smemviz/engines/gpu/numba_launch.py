@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -25,6 +26,8 @@ from smemviz.engines.gpu.ptx.passes import Passes
 from smemviz.engines.gpu.ptx.ptx_text import calls_elsewhere
 from smemviz.engines.instrument import instrument, python_function
 from smemviz.engines.launch_shape import Configuration
+from smemviz.engines.lockstep.machine_code.accessors import without_rounds
+from smemviz.engines.lockstep.memory.shared import place
 from smemviz.engines.lockstep.ptx.code.module import PtxError
 from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.host.arguments import Buffer
@@ -32,7 +35,7 @@ from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.selection import Blocks
 from smemviz.errors import UnsupportedError
 from smemviz.frontends.numba.python_functions import Function
-from smemviz.frontends.numba.sites import Declaration, SiteTable, find_sites
+from smemviz.frontends.numba.sites import SiteTable, find_sites
 from smemviz.frontends.numba.sites.fields import dtype_name
 from smemviz.recordings.data import ArrayInfo, Launch
 
@@ -110,7 +113,7 @@ def rewritten(ptx: str, name: str, table: SiteTable, mode: Mode, threads: int, c
     Raises:
         PtxError: for what cannot be rewritten.
     """
-    kernel = Kernel(parse(ptx), name, linked=True)
+    kernel = Kernel(parse(without_rounds(ptx)), name, linked=True)
     return instrumented(kernel, ptx, Marks(kernel, table.sites), mode, threads, capability)
 
 
@@ -146,7 +149,9 @@ class NumbaPasses(Passes):
 
     def arrays(self, starts: Sequence[int]) -> tuple[ArrayInfo, ...]:
         """Return the shared arrays that the kernel declares, and the arrays among its arguments."""
-        shared = _shared_arrays(self._kernel.table.declarations, starts, self.configuration)
+        declared = self._kernel.table.declarations
+        placed = place(declared, range(len(declared)), self.configuration.dynamic_shared).placed
+        shared = (replace(array, address=start) for array, start in zip(placed, starts, strict=False))
         return (*shared, *self._arguments.arrays(self._kernel.function))
 
     def stored(
@@ -172,39 +177,15 @@ def count(
     Raises:
         LaunchError: when the grid does not have them.
     """
-    function = kernel.function
-    place = function.file, function.node.lineno
+    function, line = kernel.function, kernel.function.node.lineno
     with Arguments(arguments) as on_device:
         passes = NumbaPasses(kernel, configuration, on_device, meanwhile)
-        requests, totals, arrays = passes.record((place, function.name), log_bytes, logged)
+        requests, totals, arrays = passes.record(((function.file, line), function.name), log_bytes, logged)
     static = max((a.address + a.nbytes for a in arrays if a.is_shared and not a.dynamic), default=0)
     start = min((a.address for a in arrays if a.is_shared), default=0)
     dynamic_start = min((a.address for a in arrays if a.is_shared and a.dynamic), default=static)
     shared_bytes = max(static, dynamic_start + configuration.dynamic_shared) - start if arrays else 0
-    sites, line = kernel.table.sites, function.node.lineno
-    return configuration.launched(function.name, line, shared_bytes, sites, arrays, requests, totals)
-
-
-def _shared_arrays(
-    declarations: Sequence[Declaration], starts: Sequence[int], configuration: Configuration
-) -> Iterator[ArrayInfo]:
-    for declaration, start in zip(declarations, starts, strict=False):
-        itemsize = declaration.dtype.itemsize
-        shape = (configuration.dynamic_shared // itemsize,) if declaration.dynamic else declaration.shape
-        yield ArrayInfo(
-            name=declaration.name,
-            space="shared",
-            shape=shape,
-            strides=_contiguous(shape, itemsize),
-            dtype=dtype_name(declaration.dtype),
-            address=start,
-            line=declaration.line,
-            dynamic=declaration.dynamic,
-        )
-
-
-def _contiguous(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    return tuple(itemsize * int(np.prod(shape[axis + 1 :], dtype=np.int64)) for axis in range(len(shape)))
+    return configuration.launched(function.name, line, shared_bytes, kernel.table.sites, arrays, requests, totals)
 
 
 class Arguments:

@@ -13,9 +13,10 @@ import numpy as np
 from llvmlite import ir
 from numba import cuda
 from numba.cuda.extending import intrinsic
+from numba.cuda.np import arrayobj
 
 from smemviz.engines.gpu.gpu_recorder import quiet
-from smemviz.engines.gpu.marks import array_offset
+from smemviz.engines.gpu.marks import shared_offset
 from smemviz.measure.calibration.calibrate import WINDOW_BYTES, Pattern
 from smemviz.recordings.data import WARP_SIZE
 
@@ -77,6 +78,17 @@ def _clock(typing_context: Any) -> Any:
     return numba.cuda.types.int64(), generate
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def _start_of(typing_context: Any, array: Any) -> Any:
+    """Return where a shared array begins: its byte offset in the shared window of the block."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
+        pointer = arrayobj.make_array(array)(context, builder, arguments[0]).data
+        return shared_offset(builder, pointer, ir.IntType(32))
+
+    return numba.cuda.types.int32(array), generate
+
+
 @cache
 def _kernel(op: str, width: int) -> Any:
     access = _access(op, width)
@@ -90,7 +102,7 @@ def _kernel(op: str, width: int) -> Any:
         for i in range(thread, elements, cuda.blockDim.x):
             memory[i] = 0
         offset = offsets[thread % 32]
-        address = numba.int32(array_offset(memory) + offset)
+        address = numba.int32(_start_of(memory) + offset)
         cuda.syncthreads()
         if offset >= 0:
             start = _clock()

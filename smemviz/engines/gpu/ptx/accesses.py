@@ -116,7 +116,6 @@ def _stored(instruction: Instruction) -> Operand | None:
 
 ACCESS = "smemviz_access"  # .space, the number of the site, the address, and what is stored if that is to be known
 ARRAY = "smemviz_array"  # the number of a shared array, and where it begins
-ROUND = "smemviz_round"  # of a loop, which keeps the compiler from writing out several
 
 
 class Marks(Accesses):
@@ -143,4 +142,4 @@ class Marks(Accesses):
 
     def is_mark(self, instruction: Instruction) -> bool:
         """Tell whether an instruction is a mark, which no device knows."""
-        return instruction.opcode in (ACCESS, ARRAY, ROUND)
+        return instruction.opcode in (ACCESS, ARRAY)

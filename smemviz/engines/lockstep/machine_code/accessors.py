@@ -29,7 +29,7 @@ ARRAY = "smemviz_array"  # with its number, a symbol: where the shared array beg
 _ROUND = "smemviz_round"
 _NOWHERE = 0x7FFF_FFF0
 
-_LONG, _WORD, _VOID = ir.IntType(64), ir.IntType(32), ir.VoidType()
+LONG, WORD, VOID = ir.IntType(64), ir.IntType(32), ir.VoidType()
 _CONSTRAINTS = {8: "h", 16: "h", 32: "r", 64: "l"}
 _UPDATES = {
     "inc": "u32",
@@ -41,18 +41,17 @@ _UPDATES = {
 inlined = jit(device=True, forceinline=True)
 
 
-class _Kind(NamedTuple):
+class Kind(NamedTuple):
     """What a device function depends on; sites that agree in it share one, so that it is compiled once."""
 
     space: Space
     op: str
     dtype: str
+    pieces: int
     field: str
 
 
-def _asm(
-    builder: Any, text: str, constraints: str, result: Any, arguments: Sequence[Any], *, once: bool = False
-) -> Any:
+def asm(builder: Any, text: str, constraints: str, result: Any, arguments: Sequence[Any], *, once: bool = False) -> Any:
     """Write an instruction of PTX, which may be copied as little as a barrier to where only some lanes come."""
     function = ir.FunctionType(result, [argument.type for argument in arguments])
     call = builder.call(ir.InlineAsm(function, text, constraints, side_effect=True), arguments, attrs=("convergent",))
@@ -61,16 +60,22 @@ def _asm(
     return call
 
 
-def _address(context: Any, builder: Any, signature: Any, arguments: Sequence[Any], kind: _Kind) -> Any:
+def indices_of(context: Any, builder: Any, index_type: Any, index: Any) -> tuple[Any, Any]:
+    """Return the types of the indices of an element, and these."""
+    types: Any = (index_type,)
+    indices = [index]
+    if isinstance(index_type, cuda.types.BaseTuple):
+        types = tuple(index_type)
+        indices = cuda.cgutils.unpack_tuple(builder, index, len(types))
+    normal: tuple[Any, Any] = arrayobj.normalize_indices(context, builder, types, indices)
+    return normal
+
+
+def _address(context: Any, builder: Any, signature: Any, arguments: Sequence[Any], kind: Kind) -> Any:
     """Return the address of an element, or of a field of it, in the terms of its memory."""
     array_type, index_type = signature.args[1:3]
     value = arrayobj.make_array(array_type)(context, builder, arguments[1])
-    types: Any = (index_type,)
-    indices = [arguments[2]]
-    if isinstance(index_type, cuda.types.BaseTuple):
-        types = tuple(index_type)
-        indices = cuda.cgutils.unpack_tuple(builder, arguments[2], len(types))
-    types, indices = arrayobj.normalize_indices(context, builder, types, indices)
+    types, indices = indices_of(context, builder, index_type, arguments[2])
     shape = cuda.cgutils.unpack_tuple(builder, value.shape, array_type.ndim)
     numbers = [context.cast(builder, index, own, cuda.types.intp) for own, index in zip(types, indices, strict=True)]
     pointer = cuda.cgutils.get_item_pointer2(
@@ -83,17 +88,18 @@ def _address(context: Any, builder: Any, signature: Any, arguments: Sequence[Any
         numbers,
         wraparound=False,
     )
-    address = builder.ptrtoint(pointer, _LONG)
+    address = builder.ptrtoint(pointer, LONG)
     if kind.field:
-        address = builder.add(address, _LONG(array_type.dtype.offset(kind.field)))
+        address = builder.add(address, LONG(array_type.dtype.offset(kind.field)))
     for number, size in zip(numbers, shape, strict=True):
-        address = builder.select(builder.icmp_unsigned("<", number, size), address, _LONG(_NOWHERE))
+        address = builder.select(builder.icmp_unsigned("<", number, size), address, LONG(_NOWHERE))
     if kind.space == "shared":
-        return builder.trunc(builder.sub(address, _LONG(SHARED_WINDOW)), _WORD)
+        return builder.trunc(builder.sub(address, LONG(SHARED_WINDOW)), WORD)
     return address
 
 
-def _element_type(array_type: Any, kind: _Kind) -> Any:
+def element_type(array_type: Any, kind: Kind) -> Any:
+    """Return the type of an element of an array, or of a field of it."""
     return array_type.dtype.typeof(kind.field) if kind.field else array_type.dtype
 
 
@@ -117,14 +123,14 @@ def _in_register(builder: Any, value: Any) -> Any:
     return builder.zext(value, ir.IntType(16)) if value.type == ir.IntType(8) else value
 
 
-def _where(kind: _Kind) -> str:
+def _where(kind: Kind) -> str:
     return "r" if kind.space == "shared" else "l"
 
 
-def _load(kind: _Kind) -> Any:
+def _load(kind: Kind) -> Any:
     @intrinsic  # type: ignore[untyped-decorator]
     def load(typing_context: Any, number: Any, array: Any, index: Any) -> Any:
-        element = _element_type(array, kind)
+        element = element_type(array, kind)
         name, constraint = _bits(element)
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
@@ -133,7 +139,7 @@ def _load(kind: _Kind) -> Any:
             held = ir.IntType(16) if stored == ir.IntType(8) else stored
             address = _address(context, builder, signature, arguments, kind)
             text = f"ld.site$2.{kind.space}.{name} $0, [$1];"
-            value = _asm(builder, text, f"={constraint},{_where(kind)},n", held, (address, arguments[0]))
+            value = asm(builder, text, f"={constraint},{_where(kind)},n", held, (address, arguments[0]))
             return model.from_data(builder, builder.trunc(value, stored) if held != stored else value)
 
         return element(cuda.types.int64, array, index), generate
@@ -141,10 +147,10 @@ def _load(kind: _Kind) -> Any:
     return load
 
 
-def _store(kind: _Kind) -> Any:
+def _store(kind: Kind) -> Any:
     @intrinsic  # type: ignore[untyped-decorator]
     def store(typing_context: Any, number: Any, array: Any, index: Any, value: Any) -> Any:
-        element = _element_type(array, kind)
+        element = element_type(array, kind)
         name, constraint = _bits(element)
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
@@ -152,7 +158,7 @@ def _store(kind: _Kind) -> Any:
             stored = _in_register(builder, context.data_model_manager[element].as_data(builder, cast))
             address = _address(context, builder, signature, arguments, kind)
             text = f"st.site$2.{kind.space}.{name} [$0], $1;"
-            _asm(builder, text, f"{_where(kind)},{constraint},n", _VOID, (address, stored, arguments[0]))
+            asm(builder, text, f"{_where(kind)},{constraint},n", VOID, (address, stored, arguments[0]))
             return context.get_dummy_value()
 
         return cuda.types.void(cuda.types.int64, array, index, value), generate
@@ -160,13 +166,13 @@ def _store(kind: _Kind) -> Any:
     return store
 
 
-def _changing(kind: _Kind) -> Callable[..., Any]:
+def _changing(kind: Kind) -> Callable[..., Any]:
     """Return what types and writes an update of an element with one or two values; it gives what was there."""
     update = "add" if kind.op == "reduce_inc" else kind.op.partition("_")[2]
     types = _UPDATES.get(update, "").split()
 
     def change(number: Any, array: Any, index: Any, *values: Any) -> Any:
-        element = _element_type(array, kind)
+        element = element_type(array, kind)
         name, constraint = _bits(element)
         bits = name[1:]
         name = next((one for one in (name, f"u{bits}" if name[0] == "s" else name, f"b{bits}") if one in types), "")
@@ -185,14 +191,14 @@ def _changing(kind: _Kind) -> Callable[..., Any]:
             constraints = ",".join((f"={constraint}", _where(kind), *[constraint] * len(given), "n"))
             address = _address(context, builder, signature, arguments, kind)
             result = context.get_value_type(element)
-            return _asm(builder, text, constraints, result, (address, *given, arguments[0]))
+            return asm(builder, text, constraints, result, (address, *given, arguments[0]))
 
         return element(cuda.types.int64, array, index, *values), generate
 
     return change
 
 
-def _atomic(kind: _Kind) -> Any:
+def _atomic(kind: Kind) -> Any:
     changing = _changing(kind)
 
     @intrinsic  # type: ignore[untyped-decorator]
@@ -206,14 +212,9 @@ def _atomic(kind: _Kind) -> Any:
     return swap if kind.op.endswith("cas") else change
 
 
-def _swap(kind: _Kind) -> Any:
+def _swap(kind: Kind) -> Any:
     swap = _atomic(kind)
     return inlined(lambda number, array, old, value: swap(number, array, 0, old, value))
-
-
-_BUILDERS: dict[str, Callable[[_Kind], Any]] = {"load": _load, "store": _store, "atomic": _atomic, "swap": _swap}
-_BUILDERS |= {name: _load if op == "load" else _store for name, op in CACHE_HINTS.items()}
-_built = cache(lambda action, kind: _BUILDERS[action](kind))
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -222,11 +223,20 @@ def _declare(typing_context: Any, number: Any, array: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
         value = arrayobj.make_array(signature.args[1])(context, builder, arguments[1])
-        address = _asm(builder, f"mov.u64 $0, {ARRAY}$1;", "=l,n", _LONG, arguments[:1])
+        address = asm(builder, f"mov.u64 $0, {ARRAY}$1;", "=l,n", LONG, arguments[:1])
         value.data = builder.inttoptr(address, value.data.type)
         return value._getvalue()
 
     return array(cuda.types.int64, array), generate
+
+
+_BUILDERS: dict[str, Callable[[Kind], Any]] = {"load": _load, "store": _store, "atomic": _atomic, "swap": _swap}
+_BUILDERS |= {name: _load if op == "load" else _store for name, op in CACHE_HINTS.items()}
+
+
+@cache
+def _built(action: str, kind: Kind) -> Any:
+    return _BUILDERS[action](kind)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -234,7 +244,7 @@ def _round(typing_context: Any) -> Any:
     """Mark a round of a loop, of which the compiler may not make copies."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
-        _asm(builder, f"{_ROUND};", "", _VOID, (), once=True)
+        asm(builder, f"{_ROUND};", "", VOID, (), once=True)
         return context.get_dummy_value()
 
     return cuda.types.void(), generate
@@ -251,14 +261,18 @@ def accessors(sites: Sequence[Site]) -> dict[str, Any]:
     Raises:
         UnsupportedError: for elements that are accessed in pieces.
     """
-    names: dict[str, Any] = {DECLARE: _declare, ROUND: _round, f"{PREFIX}int64": numba.int64}
     for site in sites:
         if site.pieces > 1 or np.dtype(site.dtype).kind == "c":
             raise UnsupportedError(site.file, site.line, f"{site.source} is not accessed by machine code")
-        kind = _Kind(site.space, site.op, site.dtype, field_at(site))
+    return device_functions(sites, _declare, _built)
+
+
+def device_functions(sites: Sequence[Site], declare: Any, built: Callable[[str, Kind], Any]) -> dict[str, Any]:
+    """Return by their names what kernels with these sites may call: ``declare``, and what is ``built`` for each."""
+    names: dict[str, Any] = {DECLARE: declare, ROUND: _round, f"{PREFIX}int64": numba.int64}
+    for site in sites:
+        kind = Kind(site.space, site.op, site.dtype, site.pieces, field_at(site))
         hints = [name for name, op in CACHE_HINTS.items() if op == site.op and site.space == "global"]
         for action in [site.op, *hints] if site.op in ("load", "store") else ["atomic", "swap"]:
-            if action == "swap" and not site.op.endswith("cas"):
-                continue
-            names.setdefault(mark_name(action, site), _built(action, kind))
+            names.setdefault(mark_name(action, site), built(action, kind))
     return names

@@ -7,7 +7,7 @@ import importlib
 import operator
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import ModuleType, SimpleNamespace
@@ -130,17 +130,22 @@ def _ptx(table: SiteTable, types: tuple[Any, ...]) -> str:
     Raises:
         UnsupportedError: where it does not.
     """
+    named = accessors(table.sites)
     try:
-        from numba.cuda.compiler import compile as compile_python
-
-        with _without_device(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            function = python_function(instrument(table, told=False), accessors(table.sites), _of_numba)
-            # Lines tell barriers apart.
-            options = {"device": False, "abi": "numba", "cc": COMPUTE_CAPABILITY, "lineinfo": True}
-            return str(compile_python(function, types, **options)[0])
+        return ptx_of(lambda: python_function(instrument(table, told=False), named, _of_numba), types)
     except UnsupportedError:
         raise
     except Exception as error:  # whatever Numba, llvmlite and libNVVM may raise
         function = table.root.function
         raise UnsupportedError(function.file, function.node.lineno, f"not compiled: {error}") from error
+
+
+def ptx_of(load: Callable[[], Any], types: tuple[Any, ...]) -> str:
+    """Return what Numba compiles the function that ``load`` returns to, as a kernel; its error is raised."""
+    from numba.cuda.compiler import compile as compile_python
+
+    with _without_device(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # Lines tell barriers apart.
+        options = {"device": False, "abi": "numba", "cc": COMPUTE_CAPABILITY, "lineinfo": True}
+        return str(compile_python(load(), types, **options)[0])
