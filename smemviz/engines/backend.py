@@ -1,18 +1,22 @@
 """Which engine runs, what it captured as a recording, and what a launch leaves in its arrays, as hashes."""
 
+import ctypes
 import hashlib
 import importlib.util
 import linecache
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, cast
 
 import numpy as np
 
 from smemviz.engines.options import RunOptions
+from smemviz.engines.process import DRIVER_LIBRARY
 from smemviz.errors import CutShortError, InputError, MissingError
 from smemviz.frontends.program import Program, source_sha256
 from smemviz.languages import Language, View, loaded
@@ -65,7 +69,20 @@ def chosen(engine: Engine) -> EngineName:
         raise InputError(f"there is no engine {engine!r}; use auto, gpu or lockstep")
     if engine != "auto":
         return engine
-    return "gpu" if importlib.util.find_spec("numba_cuda") and gpu_engine().is_there() else "lockstep"
+    installed = importlib.util.find_spec("numba_cuda")
+    return "gpu" if installed and has_driver() and gpu_engine().is_there() else "lockstep"
+
+
+@cache
+def has_driver() -> bool:
+    """Whether there is a driver of CUDA, without which there is no GPU; numba-cuda takes a second to be imported."""
+    if os.environ.get("NUMBA_CUDA_DRIVER"):
+        return True  # it may lie anywhere
+    try:
+        ctypes.CDLL(DRIVER_LIBRARY)
+    except OSError:
+        return False
+    return True
 
 
 def gpu_engine() -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 from smemviz.app.library import RunKey, ShownRun
 from smemviz.app.tasks.jobs import Job, Tasks, own_command
-from smemviz.engines.backend import gpu_engine
+from smemviz.engines.backend import gpu_engine, has_driver
 from smemviz.errors import InputError, MissingError
 from smemviz.frontends.reading import read_program
 from smemviz.progress import LINES
@@ -72,7 +72,7 @@ class Stopwatch:
     @cached_property
     def _available(self) -> bool:
         try:
-            return bool(gpu_engine().available())
+            return has_driver() and bool(gpu_engine().available())
         except MissingError:
             return False
 

@@ -12,6 +12,7 @@ from numba.cuda.cudadrv.driver import device_memset, driver
 from numba.cuda.device_init import is_available
 from numpy.typing import NDArray
 
+from smemviz.engines.process import DRIVER_LIBRARY
 from smemviz.errors import MissingError
 from smemviz.recordings.measured import Device
 
@@ -33,8 +34,7 @@ def is_there() -> bool:
     """Tell whether there is a GPU, without a word to the driver in this process, which may fork others yet."""
     if driver.pid is not None:
         return available()
-    name = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
-    asked = f"import ctypes; raise SystemExit(ctypes.CDLL({name!r}).cuInit(0) != 0)"
+    asked = f"import ctypes; raise SystemExit(ctypes.CDLL({DRIVER_LIBRARY!r}).cuInit(0) != 0)"
     return subprocess.run([sys.executable, "-I", "-S", "-c", asked], capture_output=True).returncode == 0
 
 

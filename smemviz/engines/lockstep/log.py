@@ -228,9 +228,11 @@ class Log:
             if begin == end:
                 return
             chosen = np.isin(blocks, self._chosen).nonzero()[0]
+            room = max(0, self._limit // ROW_BYTES - self._kept_rows)
             self._kept_rows += len(chosen)
             # What goes beyond the limit is never kept again, so that every warp's steps are without a gap.
-            if not len(chosen) or self._kept_rows * ROW_BYTES > self._limit:
+            chosen = chosen[:room]
+            if not len(chosen):
                 return
         self._parts.append(of(chosen))
         self._sorted = False

@@ -20,7 +20,7 @@ from smemviz.model.hardware.hardware import Rule
 MISTAKE = -1
 
 _SLOTS = 512  # of a hash table that holds the words of a phase: at most 4 for each lane of a warp
-_PATTERNS = 64  # rows that are remembered, as most requests are like one before that lies elsewhere
+PATTERNS = 64  # rows that are remembered, as most requests are like one before that lies elsewhere
 _NEW_ROWS = 64  # rows in vain, more than not, before none is kept any more
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -121,7 +121,7 @@ def _slot(row: NDArray[np.int64], start: int, unit: int) -> int:
     for lane in (1, 7, 31):
         if row[lane] >= 0:
             slot = 5 * slot + row[lane] - start
-    return int((slot ^ slot >> 5) & (_PATTERNS - 1))
+    return int((slot ^ slot >> 5) & (PATTERNS - 1))
 
 
 @compiled
@@ -141,33 +141,39 @@ def unit_of(rule: Rule) -> int:
 
 
 @compiled
-def find_different(
+def count_alike(
     rows: NDArray[np.int64],
     sites: NDArray[np.int64],
+    begin: int,
     units: NDArray[np.int64],
-    first: NDArray[np.int64],
+    kept: NDArray[np.int64],
+    kept_sites: NDArray[np.int64],
     times: NDArray[np.int64],
+    slots: NDArray[np.int64],
+    found: NDArray[np.int64],
 ) -> int:
-    """Find the rows that are not one before of their site, moved by whole units of it; returns how many.
+    """Count each row as one that is kept, if it is that moved by whole units of its site, else keep it.
 
-    ``first`` and ``times``, (n,), take the numbers of these rows, and how many are like each, itself included.
+    ``slots`` are ``PATTERNS`` for each site, -1 where no row is kept, and ``found`` (1,) is how many are. Returns the
+    number of the first row that is not counted, as there is no room to keep it.
     """
-    rows = borrowed(rows)
-    known = np.full(len(units) * _PATTERNS, -1, np.int64)
-    found = 0
-    for r in range(rows.shape[0]):
+    rows, kept = borrowed(rows), borrowed(kept)
+    for r in range(begin, rows.shape[0]):
         row, site = rows[r], sites[r]
         start = _first_active(row)
-        slot = site * _PATTERNS + _slot(row, start, units[site])
-        at = known[slot]
+        slot = site * PATTERNS + _slot(row, start, units[site])
+        at = slots[slot]
         if at >= 0 and start >= 0:
-            by = start - _first_active(rows[first[at]])
-            if by & ((1 << units[site]) - 1) == 0 and _is_moved(row, rows[first[at]], by, 32):
+            by = start - _first_active(kept[at])
+            if by & ((1 << units[site]) - 1) == 0 and _is_moved(row, kept[at], by, 32):
                 times[at] += 1
                 continue
-        first[found], times[found], known[slot] = r, 1, found
-        found += 1
-    return found
+        at = found[0]
+        if at == len(times):
+            return r
+        kept[at, :] = row
+        kept_sites[at], times[at], slots[slot], found[0] = site, 1, at, at + 1
+    return len(rows)
 
 
 @compiled
@@ -190,9 +196,9 @@ def serve_rows(
     """
     power_of_two = rule.banks & (rule.banks - 1) == 0  # a division is slow, and only a drawing needs it
     keep = assignment.size > 0
-    known = np.zeros((_PATTERNS, 32), np.int64)
-    known_first = np.full(_PATTERNS, -1, np.int64)
-    known_at = np.zeros(_PATTERNS, np.int64)
+    known = np.zeros((PATTERNS, 32), np.int64)
+    known_first = np.full(PATTERNS, -1, np.int64)
+    known_at = np.zeros(PATTERNS, np.int64)
     memory = _NEW_ROWS if power_of_two and not keep else 0
     unit = unit_of(rule)
     keys = np.zeros(_SLOTS, np.int64)

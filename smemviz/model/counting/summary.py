@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ _Counts = TypeVar("_Counts")
 
 # Totals are counted by the rules of this hardware, whatever card ran the kernel; all since 5.0 have the same.
 TOTALS_FOR = H200
+
+_KEPT = 4096  # different rows, before they are counted
 
 
 @cached
@@ -67,39 +69,64 @@ def added(left: _Counts, right: _Counts) -> _Counts:
     return type(left)(*(getattr(left, field.name) + getattr(right, field.name) for field in fields(cast(Any, left))))
 
 
+class _Alike(NamedTuple):
+    """Rows that others are counted as, and how many are; see ``count_alike``."""
+
+    units: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    sites: NDArray[np.int64]
+    times: NDArray[np.int64]
+    slots: NDArray[np.int64]
+    found: NDArray[np.int64]
+
+
 class Counting:
     """Adds requests to the totals of a launch that is not kept whole; they are known to be well formed."""
 
     def __init__(self, sites: Sequence[Site]) -> None:
-        self.totals = totals_of(sites, Requests.empty())
+        self._totals = totals_of(sites, Requests.empty())
         self._sites = sites
         self._rules = [rule_at(site, TOTALS_FOR) for site in sites]
 
     def add(self, i: int, tables: Sequence[NDArray[np.int64]], times: int | NDArray[np.int64]) -> None:
         """Add the requests of some tables to one site, all or each ``times`` over."""
         rule, rows = self._rules[i], sum(map(len, tables))
-        self.totals.requests[i] += times.sum() if isinstance(times, np.ndarray) else rows * times
+        self._totals.requests[i] += times.sum() if isinstance(times, np.ndarray) else rows * times
         if rule is not None:
-            _add_counts(self.totals, i, self._sites[i], serve_tables(tables, rule), times)
+            _add_counts(self._totals, i, self._sites[i], serve_tables(tables, rule), times)
 
     @cached_property
-    def _units(self) -> NDArray[np.int64]:
-        """The power of two of the bytes that a request of each site may move by and cost the same."""
-        from smemviz.model.counting.jit import in_python, unit_of
+    def _alike(self) -> _Alike:
+        from smemviz.model.counting.jit import PATTERNS, in_python, unit_of
 
-        return np.array([in_python(unit_of)(rule) if rule else 0 for rule in self._rules], np.int64)
+        units = np.array([in_python(unit_of)(rule) if rule else 0 for rule in self._rules], np.int64)
+        rows = np.zeros((_KEPT, WARP_SIZE), np.int64)
+        sites, times = np.zeros(_KEPT, np.int64), np.zeros(_KEPT, np.int64)
+        return _Alike(units, rows, sites, times, np.full(len(units) * PATTERNS, -1, np.int64), np.zeros(1, np.int64))
 
     def add_rows(self, rows: NDArray[np.int64], at: NDArray[np.int64]) -> None:
         """Add the requests of a table to the sites that they are ``at``; most are like one before, and counted once."""
-        from smemviz.model.counting.jit import find_different
+        from smemviz.model.counting.jit import count_alike
 
-        first, times = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
-        found = find_different(rows, at, self._units, first, times)
-        first, times = first[:found], times[:found]
-        its_site = at[first]
-        for site in np.flatnonzero(np.bincount(its_site)).tolist():
-            here = its_site == site
-            self.add(site, [rows[first[here]]], times[here])
+        alike, begin = self._alike, 0
+        while (begin := count_alike(rows, at, begin, *alike)) < len(rows):
+            self._add_alike()
+
+    def _add_alike(self) -> None:
+        alike = self._alike
+        found = int(alike.found[0])
+        sites = alike.sites[:found]
+        for site in np.flatnonzero(np.bincount(sites)).tolist():
+            here = np.flatnonzero(sites == site)
+            self.add(site, [alike.rows[here]], alike.times[here])
+        alike.slots[:], alike.found[:] = -1, 0
+
+    @property
+    def totals(self) -> Totals:
+        """What has been added."""
+        if "_alike" in vars(self):
+            self._add_alike()
+        return self._totals
 
 
 def _add_counts(

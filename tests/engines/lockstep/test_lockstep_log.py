@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.interpreted_ptx import compiles
 from helpers.lockstep_text import body, run_text, what
 
 from smemviz.engines.lockstep import Limits, run
@@ -180,10 +181,11 @@ def program():
     return read_program(PRODUCT).with_constants({"N": SIZE, "TILE": TILE})
 
 
-@pytest.fixture(scope="module")
-def cut(program):
-    """The launch with a log for 2,000 of its 147,968 requests."""
-    (launch,), findings = run(program, RunOptions(log_bytes=2000 * ROW_BYTES))
+@pytest.fixture(scope="module", params=["never", "always"])
+def cut(program, request):
+    """The launch with a log for 2,000 of its 147,968 requests, interpreted and by machine code."""
+    (launch,), findings = run(program, RunOptions(log_bytes=2000 * ROW_BYTES, machine_code=request.param))
+    assert launch.machine_code == (request.param == "always" and compiles())
     assert findings == ()
     return launch
 

@@ -1,8 +1,9 @@
 """Whether requests may be mistakes of the kernel: races, and shared memory that is read before it is written.
 
-Of each cell of memory that one thread alone has touched, all at one time, a number says who, how and when. Of others
-marks say which thread loaded, stored and updated it last, and when: of several threads that nothing orders, only that
-there are several. That does for telling that all is well; what is not, ``hazards`` says.
+Of each cell of memory that one thread alone has touched, all at one time, or that several have only loaded, a number
+says who, how and when. Of others marks say which thread loaded, stored and updated it last, and when: of several
+threads that nothing orders, only that there are several. That does for telling that all is well; what is not,
+``hazards`` says.
 """
 
 from typing import Any
@@ -23,7 +24,10 @@ _EPOCH_BITS = 20  # of the barriers that a thread has passed
 _THREAD, _WHEN, _WARP, _COLUMNS = 0, 1, 2, 3
 MARK_COLUMNS = 3 * _COLUMNS  # of a load, a store and an update
 # Bits of the number of a cell: what was done, a load, a store, an update; whether it has marks; when; and the thread.
+# It is negative for several threads that have loaded, with the first thread of their warp, or 0 for several warps.
 _DONE, _HAS_MARKS, _AT_WHEN, _AT_THREAD = 15, 1 << 3, 4, 32
+_MOST_THREADS = (1 << 31) - 1
+_SEVERAL_LOADED = -1 << 63
 
 
 @inlined
@@ -51,10 +55,10 @@ def _is_well(
     """
     warp = (thread - 1) // _LANES
     if not seen & _HAS_MARKS:
-        who, when = seen >> _AT_THREAD, seen >> _AT_WHEN & (1 << _PHASE_BITS + _EPOCH_BITS) - 1
+        who, when = seen >> _AT_THREAD & _MOST_THREADS, seen >> _AT_WHEN & (1 << _PHASE_BITS + _EPOCH_BITS) - 1
         for other in range(3):
             at = other * _COLUMNS
-            mark[at + _THREAD] = who if seen >> other & 1 else 0
+            mark[at + _THREAD] = 0 if not seen >> other & 1 else who if seen >= 0 else _SEVERAL - block
             mark[at + _WHEN], mark[at + _WARP] = when, (who - 1) // _LANES
     at = effect * _COLUMNS
     several = False
@@ -77,6 +81,62 @@ def _is_well(
         mark[at + _WHEN] = max(now, mark[at + _WHEN])
     else:
         mark[at + _THREAD], mark[at + _WHEN], mark[at + _WARP] = thread, now, warp
+    return True
+
+
+@inlined
+def _loaded_too(seen: int, mine: int, first_of_warp: int) -> int:
+    """Return the number of a cell that others had only loaded, when a thread loads it too; ``mine`` is of it alone."""
+    who = seen >> _AT_THREAD & _MOST_THREADS
+    its_warp = (who - 1 & -_LANES) + 1 if who else 0
+    low = (1 << _AT_THREAD) - 1
+    warp = its_warp if its_warp == first_of_warp else 0
+    return _SEVERAL_LOADED | warp << _AT_THREAD | max(seen & low, mine & low)
+
+
+@compiled
+def _settle_neighbours(
+    addresses: Any,
+    first: int,
+    shift: int,
+    cells: Any,
+    written: Any,
+    unwritten: int,
+    first_of_warp: int,
+    now: int,
+    effect: int,
+    epoch: int,
+) -> bool:
+    """Settle a request of 32 lanes that touch a cell each, side by side, where all is well; returns whether it did.
+
+    Without branches, so that it becomes vector code.
+    """
+    odd = np.int64(0)
+    for lane in range(_LANES):
+        odd |= addresses[lane] - addresses[0] - (lane << shift)
+    if odd or addresses[0] < 0:
+        return False
+    if unwritten:
+        for lane in range(_LANES):
+            odd |= not written[first + lane]
+    by_one = 1 << effect
+    base = first_of_warp << _AT_THREAD | now << _AT_WHEN | by_one
+    loads = effect == s.LOAD
+    for lane in range(_LANES):
+        seen, mine = cells[first + lane], base + (lane << _AT_THREAD)
+        fresh = (seen == 0) | (seen >> _AT_WHEN + _PHASE_BITS & (1 << _EPOCH_BITS) - 1 < epoch)
+        same = ((seen ^ mine) >> _AT_WHEN == 0) & (seen & _HAS_MARKS == 0)
+        own = ((seen ^ mine) >> _AT_THREAD == 0) & (seen & _DONE == by_one)
+        odd |= not (fresh | same | own | (loads & (seen & _DONE == by_one)))
+    if odd:
+        return False
+    for lane in range(_LANES):
+        seen, mine = cells[first + lane], base + (lane << _AT_THREAD)
+        fresh = (seen == 0) | (seen >> _AT_WHEN + _PHASE_BITS & (1 << _EPOCH_BITS) - 1 < epoch)
+        same = ((seen ^ mine) >> _AT_WHEN == 0) & (seen & _HAS_MARKS == 0)
+        own = ((seen ^ mine) >> _AT_THREAD == 0) & (seen & _DONE == by_one)
+        together = _loaded_too(seen, mine, first_of_warp)
+        cells[first + lane] = mine if fresh else seen | mine if same else mine if own else together
     return True
 
 
@@ -119,9 +179,29 @@ def settle(
         now = epoch << _PHASE_BITS | min(meta[row, s.PHASE], (1 << _PHASE_BITS) - 1)
         cells, marks = (shared_cells, shared_marks) if of_block else (global_cells, global_marks)
         known_allocation, offset, start = np.int64(-1), np.int64(0), shared_start >> shift
+        its = addresses[row]
+        if (
+            of_block
+            and parts == 1
+            and _settle_neighbours(
+                its,
+                (its[0] >> shift) - start,
+                shift,
+                cells,
+                written,
+                state[s.UNWRITTEN],
+                first_of_warp,
+                now,
+                effect,
+                epoch,
+            )
+        ):
+            continue
         for lane in range(_LANES):
-            address = addresses[row, lane]
+            address = its[lane]
             if address < 0:
+                continue
+            if kind == s.LOAD and 0 < lane < _LANES - 1 and its[lane - 1] == address == its[lane + 1]:
                 continue
             first = (address >> shift) - start
             if not of_block:
@@ -148,6 +228,8 @@ def settle(
                     cells[cell] = seen | mine
                 elif (seen ^ mine) >> _AT_THREAD == 0 and seen & _DONE == 1 << effect:
                     cells[cell] = mine
+                elif of_block and effect == s.LOAD and seen & _DONE == 1 << s.LOAD:
+                    cells[cell] = _loaded_too(seen, mine, first_of_warp)
                 else:
                     repeats = _NO_WARP if changed >> lane & 1 else _ANY_WARP if of_block else (thread - 1) // _LANES
                     if not _is_well(marks[cell], seen, effect, thread, first_thread, block, now, slots, repeats):

@@ -11,10 +11,11 @@ import numpy as np
 from numba.extending import intrinsic
 
 from smemviz.engines.lockstep.ptx.compiled import state as s
-from smemviz.model.counting.jit import called_by_address, compiled, pointer
+from smemviz.model.counting.jit import called_by_address, compiled, inlined, pointer
 
 _SHARED_WINDOW, _LOCAL_WINDOW, _WINDOW_END = 1 << 40, 2 << 40, 3 << 40
 _LANES = 32
+_ALL = (1 << _LANES) - 1
 _NO_ADDRESS = 1 << 62
 _CALLED = "int64(int64, int64, int64)"
 
@@ -136,7 +137,7 @@ def _change(operation: Any, place: int, first: int, second: int) -> None:
     put(first, width, old)
 
 
-@compiled
+@inlined
 def _range(addresses: Any, mask: int, window: int, touched: Any) -> Any:
     """Return the lowest and the highest address of some lanes and the bits that any has; note them as a request."""
     low, high, bits = np.int64(_NO_ADDRESS), np.int64(-1), np.int64(0)
@@ -155,6 +156,24 @@ def _move(kind: int, width: int, count: int, mask: Any, base: int, stride: int, 
     """Load or store what some lanes ask for, all in one piece of memory; returns the lanes that changed something."""
     changed = np.int64(0)
     if width == 4 and count == 1 and not stride:  # which is most of what there is
+        if mask == _ALL and kind == s.LOAD:
+            # Vector code wherever lanes read side by side, or all the same word.
+            apart = same = np.int64(0)
+            for lane in range(_LANES):
+                apart |= touched[lane] - touched[0] - 4 * lane
+                same |= touched[lane] - touched[0]
+            place = base + touched[0]
+            if apart == 0:
+                for lane in range(_LANES):
+                    _put_word(values + 4 * lane, _word(place + 4 * lane))
+            elif same == 0:
+                word = _word(place)
+                for lane in range(_LANES):
+                    _put_word(values + 4 * lane, word)
+            else:
+                for lane in range(_LANES):
+                    _put_word(values + 4 * lane, _word(base + touched[lane]))
+            return changed
         for lane in range(_LANES):
             if mask >> lane & 1:
                 if kind == s.LOAD:
