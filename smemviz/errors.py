@@ -85,6 +85,17 @@ class KernelFileError(PlaceError):
     """A kernel file that cannot be read, lacks a part, or fails while it runs."""
 
 
+class UnlaunchedError(KernelFileError):
+    """A kernel file that launches none of its kernels; ``offer`` is a comment that would launch the first of them."""
+
+    def __init__(self, file: str, line: int, what: str, offer: str) -> None:
+        super().__init__(file, line, what)
+        self.offer = offer
+
+    def __reduce__(self) -> tuple[type[UnlaunchedError], tuple[str, int, str, str]]:  # type: ignore[override]
+        return type(self), (self.file, self.line, self.what, self.offer)
+
+
 class SourceError(KernelFileError):
     """Text that does not compile: reads ``file:line:column: what``, the column from 1 as compilers count it."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from smemviz.app.server.settings import is_loopback
 from smemviz.cli.settings import whole
-from smemviz.errors import InputError
+from smemviz.errors import InputError, UnlaunchedError
 
 if TYPE_CHECKING:
     from smemviz.frontends.program import Program
@@ -40,8 +40,8 @@ def add_server(parser: argparse.ArgumentParser, *, port: str, host: str) -> None
 def check(path: Path, compiled: Callable[[Program], Program] | None = None, *, scripts: bool = False) -> bool:
     """Read a path as the dashboard will, so that what is wrong with it is said before anything starts.
 
-    ``compiled`` gives a program the compiler's options; ``scripts`` is whether scripts are run. Returns whether this is
-    one.
+    ``compiled`` gives a program the compiler's options; ``scripts`` is whether scripts are run, and files are shown
+    that say no launch yet. Returns whether this is a script.
     """
     if path.suffix == ".npz":
         from smemviz.recordings.file import load
@@ -57,7 +57,12 @@ def check(path: Path, compiled: Callable[[Program], Program] | None = None, *, s
         if program.is_script:
             saved = path.with_suffix(".smem.npz").name
             raise InputError(f"{path}: has no main() to run; record it, smemviz run {path} -o {saved}, and show that")
-        check_runnable(program)
+        try:
+            check_runnable(program)
+        except UnlaunchedError as error:
+            if not scripts:
+                raise
+            print(f"smemviz: {error}", file=sys.stderr, flush=True)  # the page offers that, and follows the file
     return False
 
 

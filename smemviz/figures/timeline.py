@@ -125,7 +125,7 @@ def _hover(launch: Launch, line: Line) -> NDArray[np.object_]:
         elif wavefronts > ideal:
             cost = _("{wavefronts}, {ideal} would do", wavefronts=count(int(wavefronts), "wavefront"), ideal=ideal)
         else:
-            cost = count(int(wavefronts), "wavefront") if wavefronts >= 0 else _("wavefronts depend on the data")
+            cost = count(int(wavefronts), "wavefront") if wavefronts >= 0 else _("not counted in wavefronts")
         title = who.format(warp=requests.warp[row], step=requests.step[row])
         done = where.format(line=site.line, operation=operation_name(site.op), source=site.source)
         texts.append(f"<b>{title}</b><br>{done}<br>{cost}")

@@ -24,7 +24,7 @@ _ROW = 27  # pixels; a site takes two rows, its name and its cells
 class _Counts:
     """Per site and warp, (sites, warps): requests, the sum of wavefronts or sectors, and the most of one request.
 
-    ``worst`` is a degree for a shared site, sectors for a global one; -1 where it depends on the data.
+    ``worst`` is a degree for a shared site, sectors for a global one; -1 where it is not counted.
     """
 
     requests: NDArray[np.int64]
@@ -123,7 +123,7 @@ def _hover(launch: Launch, counts: _Counts) -> NDArray[np.object_]:
         for w in range(counts.worst.shape[1]):
             requests, total, worst = (int(a[i, w]) for a in (counts.requests, counts.total, counts.worst))
             if worst < 0:
-                cost = _("wavefronts depend on the data")
+                cost = _("not counted in wavefronts")
             elif site.space == "global":
                 cost = _("{sectors}, at most {most} in one request", sectors=count(total, "sector"), most=worst)
             else:
@@ -149,7 +149,7 @@ def _names(launch: Launch, rows: tuple[SiteSummary, ...], columns: int, colours:
         elif row.sectors is not None:
             parts.append(count(row.sectors, "sector"))
         elif row.wavefronts is None:
-            parts.append(_("depends on the data"))
+            parts.append(_("not counted"))
         else:
             parts += [count(row.wavefronts, "wavefront"), _("worst {degree}-way", degree=row.max_degree)]
         totals.append(" · ".join(parts))

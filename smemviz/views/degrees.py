@@ -16,7 +16,7 @@ from smemviz.wording.labels import count, degree_name, sentences
 class Degrees:
     """Requests to shared memory by degree, those that occur in order: 1 is no conflict.
 
-    ``uncounted`` requests are left out, for their wavefronts depend on the data; ``complete`` is whether the others are
+    ``uncounted`` requests are left out, for their wavefronts are not counted; ``complete`` is whether the others are
     those of the whole grid, and not only the logged ones.
     """
 
@@ -69,7 +69,7 @@ def described_degrees(degrees: Degrees) -> str:
         )
     return sentences(
         sentence,
-        _("{requests} are left out: their wavefronts depend on the data.", requests=count(degrees.uncounted, "request"))
+        _("{requests} are left out: their wavefronts are not counted.", requests=count(degrees.uncounted, "request"))
         if degrees.uncounted
         else "",
         "" if degrees.complete else _("Only requests that were logged are counted."),

@@ -112,10 +112,11 @@ def _shared_numbers(launch: Launch, hardware: Hardware) -> Section:
             *_of_columns("shared", launch, hardware, rule),
             Number(
                 "data",
-                (_("depends on the data"), _("not known")),
+                (_("not counted"), _("not known")),
                 _(
-                    "Atomic updates of floating-point numbers and of 64 bits repeat until they succeed, so their "
-                    "wavefronts do not follow from the addresses. No number is shown, and totals leave these "
+                    "Wavefronts that do not follow from the addresses: atomic updates of floating-point numbers and "
+                    "of 64 bits repeat until they succeed, and no counter has wavefronts of the copy engine, of "
+                    "mbarriers and of the shared memory of other blocks. No number is shown, and totals leave these "
                     "requests out."
                 ),
                 rule,

@@ -24,6 +24,7 @@ from smemviz.wording.layout_changes import fix_text
 from smemviz.wording.patterns import described, name, reason
 
 _MOST_NAMED = 3
+_MODE = "CU_TENSOR_MAP_SWIZZLE_128B"
 
 
 @dataclass(frozen=True)
@@ -206,7 +207,8 @@ class Explaining:
         if sentence is None:
             return None
         logged = _("Based on the logged requests only.") if self.launch.missing else ""
-        return sentences(sentence, logged, self._too_large(pad) if pad else "")
+        copied = _("A tensor copy stores it so with {mode}.", mode=_MODE) if self._is_copied(index) else ""
+        return sentences(sentence, copied, logged, self._too_large(pad) if pad else "")
 
     def _too_large(self, pad: LayoutFix[Pad]) -> str:
         """Say that a block with a pad takes more than static shared memory, "" where it does not."""
@@ -222,13 +224,21 @@ class Explaining:
     def fixes(self, index: int) -> tuple[LayoutFix[Pad] | None, LayoutFix[Swizzle] | None]:
         """Return the smallest pad and swizzle of an array that leave no excess, else those that leave least."""
         if index not in self._fixes:
-            array, accesses = self.launch.arrays[index], self.steady(index)
-            hardware = self.hardware
+            array, accesses, hardware = self.launch.arrays[index], self.steady(index), self.hardware
+            padded, mixed = pads(array, accesses, hardware), swizzles(array, accesses, hardware)
+            if self._is_copied(index):  # a pad would part the rows that a copy stores one behind the other
+                padded, mixed = iter(()), (swizzle for swizzle in mixed if swizzle.is_of_copies(array.itemsize))
             self._fixes[index] = (
-                smallest_fix(array, accesses, pads(array, accesses, hardware), None, hardware),
-                smallest_fix(array, accesses, swizzles(array, accesses, hardware), None, hardware),
+                smallest_fix(array, accesses, padded, None, hardware),
+                smallest_fix(array, accesses, mixed, None, hardware),
             )
         return self._fixes[index]
+
+    def _is_copied(self, index: int) -> bool:
+        """Tell whether the copy engine stores to an array."""
+        sites = [i for i, site in enumerate(self.launch.sites) if site.op == "bulk_store"]
+        rows = np.isin(self.launch.requests.site, sites)
+        return bool(sites) and bool((self._relative[0][rows] == index).any())
 
 
 def _pattern_names(patterns: list[Pattern]) -> str:

@@ -39,7 +39,7 @@ _MOST_ALIKE = 2
 class Facts:
     """The sums over a launch: requests on shared memory with what they cost, and sectors of global memory.
 
-    ``wavefronts``, ``ideal`` and ``excess`` leave out sites whose wavefronts depend on the data; ``uncounted`` says
+    ``wavefronts``, ``ideal`` and ``excess`` leave out sites whose wavefronts are not counted; ``uncounted`` says
     how many those are.
     """
 
@@ -94,7 +94,7 @@ def headline(launch: Launch, hardware: Hardware = H200) -> str:
         return _global_headline(launch)
     counted = [(site, row) for site, row in pairs if row.wavefronts is not None]
     if not counted:
-        return _("The number of wavefronts depends on the data")
+        return _("Its accesses to shared memory have no wavefronts that are counted")
     total = facts(launch, hardware)
     if total.excess == 0:
         return _("No bank conflict: {wavefronts}, as few as possible", wavefronts=count(total.wavefronts, "wavefront"))
@@ -139,7 +139,7 @@ def degree_of(total: Facts) -> str:
     """Name the worst degree of a launch: ``32-way``, or what keeps it from having one."""
     if total.requests == 0:
         return _("global only")
-    return degree_name(total.max_degree) if total.max_degree else _("depends on data")
+    return degree_name(total.max_degree) if total.max_degree else _("not counted")
 
 
 def access_kind(site: Site) -> str:
@@ -161,7 +161,7 @@ def badge_parts(site: Site, row: SiteSummary) -> tuple[str, ...]:
         sectors = count(row.sectors, "sector")
         return kind, _("{sectors}, {each:.4g} per request", sectors=sectors, each=row.sectors / row.requests)
     if row.max_degree is None:
-        return kind, _("depends on the data")
+        return kind, _("not counted")
     return kind, degree_name(row.max_degree), _("{excess:,} excess", excess=row.excess)
 
 
@@ -190,7 +190,7 @@ def cost(now: RequestView, hardware: Hardware = H200) -> str:
     addresses = now.launch.requests.addresses[now.row]
     lanes = count(int((addresses >= 0).sum()), "lane")
     if rule_at(site, hardware) is None:
-        return _("{lanes}, wavefronts depend on the data", lanes=lanes)
+        return _("{lanes}, not counted in wavefronts", lanes=lanes)
     moved, fewest = map(int, cost_and_least(site, addresses, hardware))
     spent = count(moved, unit_of(site.space))
     if not site.is_shared:
@@ -283,11 +283,11 @@ def described_where(finding: Finding, recording: Recording) -> str:
         "{mistake} in {kernel}, {who}",
         mistake=finding_name(finding.kind),
         kernel=finding.kernel if nth == 1 else f"{finding.kernel} ({nth})",
-        who=_who(finding),
+        who=met_by(finding),
     )
 
 
-def _who(finding: Finding) -> str:
+def met_by(finding: Finding) -> str:
     """Name the block and at most two of the threads."""
     block, threads = finding.block, names(*map(str, finding.threads[:2]))
     match len(finding.threads):

@@ -245,7 +245,7 @@ def test_launches_blocks_arrays_and_constants_of_every_kind_can_be_chosen(page: 
     page.get_by_role("link", name="shuffle (2)").click()
     headline(page, "16 excess wavefronts, all on line 32, 2-way")  # 2 blocks x 2 warps x 2 steps x 4
     assert fact(page, "grid") == "2 x 1 x 1"
-    assert fact(page, "data-dependent accesses") == "1"
+    assert fact(page, "accesses not counted") == "1"
     choose(page, "Block", "block 1")
     expect(page.locator("#warps .xtitle")).to_have_text("warp of block 1")
     choose(page, "Shared array", "sums")
@@ -265,8 +265,8 @@ def test_launches_blocks_arrays_and_constants_of_every_kind_can_be_chosen(page: 
 
 def test_a_mistake_met_while_running_is_named_with_its_line(page: Page) -> None:
     page.goto("/kernel?file=many&HALF=16")
-    expect(page.locator("#notices")).to_contain_text("Out of bounds")
-    expect(page.locator("#notices")).to_contain_text(re.compile(r"Line 29: out of bounds in .*, thread"))
+    expect(page.locator("#why")).to_contain_text("Out of bounds")
+    expect(page.locator("#why")).to_contain_text(re.compile(r"Line 29: block .*, thread"))
     expect(page.locator("#why")).to_contain_text("sums[2] is outside shape (2,)")
 
 

@@ -14,10 +14,12 @@ from smemviz.app.library import Library
 from smemviz.app.pages.gallery_page import gallery_page
 from smemviz.app.pages.kernel.kernel_page import kernel_page
 from smemviz.app.pages.kernel.run_view import view_run
+from smemviz.app.pages.kernel.why_panel import view_why
 from smemviz.app.state import RunState
 from smemviz.app.tasks.jobs import Job
 from smemviz.app.tasks.stopwatch import Stopwatch
-from smemviz.errors import InputError, LaunchError
+from smemviz.cli.servers import check
+from smemviz.errors import InputError, LaunchError, UnlaunchedError
 from smemviz.paths import kernels_dir
 from smemviz.progress import LINES as LINES_OF_PROGRESS
 
@@ -69,27 +71,29 @@ def test_a_kernel_shows_its_mistakes_and_their_lines(served: Library, kernel: st
     found = marked(shown["source.html"])
     assert [LINES[int(number) - 1] for number, _ in found] == lines
     assert {said for _, said in found} == {kind}
-    findings = [f for f in served.show(RunState("mistakes")).recording.findings if f.kernel == kernel]
-    assert len(shown["notices.html"]) == len(findings)
-    for notice, finding in zip(shown["notices.html"], findings, strict=True):
-        title, body = notice.children
-        assert title.children == kind.capitalize()
-        assert text(body).startswith(f"Line {finding.line}: {kind} in {kernel}, block {finding.block}, thread")
-        said, *link = body.children
-        is_said = text(said).endswith(finding.message)
-        assert is_said != (finding.message == findings[0].message)  # the first stands in the title with its remedy
-        launch = served.show(RunState("mistakes")).recording[kernel]
+    recording = served.show(RunState("mistakes")).recording
+    launch = recording[kernel]
+    first, *others = (f for f in recording.findings if f.kernel == kernel)
+    (title,) = view_why(served, {"file": "mistakes", "kernel": kernel}, {})["why.html"]
+    where = next(line for line in title.children if text(line).startswith("Line "))
+    assert text(where).startswith(f"Line {first.line}: block {first.block}, thread")
+    assert len(shown["notices.html"]) == len(others)  # the first stands in the title alone
+    for notice, finding in zip(shown["notices.html"], others, strict=True):
+        assert notice.children[0].children == kind.capitalize()
+        said = text(notice.children[1])
+        assert said.startswith(f"Line {finding.line}: {kind} in {kernel}, block {finding.block}, thread")
+        assert (finding.message in said) != (finding.message == first.message)
+    for finding, said in zip(
+        (first, *others), (where, *(notice.children[1] for notice in shown["notices.html"])), strict=True
+    ):
+        link = [part for part in parts(said) if getattr(part, "className", "") == "access-link"]
         if finding.kind == "barrier_divergence":  # at no access
             assert link == []
-        else:
-            query = dict(parse_qsl(urlsplit(link[1].href).query))
-            site = launch.sites[int(query["site"])]
-            assert (site.line, finding.message.startswith(site.array)) == (finding.line, True)
-            assert (query["kernel"], query["block"], link[1].children) == (
-                kernel,
-                str(finding.block[0]),
-                "Show the access",
-            )
+            continue
+        query = dict(parse_qsl(urlsplit(link[0].href).query))
+        site = launch.sites[int(query["site"])]
+        assert (site.line, finding.message.startswith(site.array)) == (finding.line, True)
+        assert (query["kernel"], query["block"]) == (kernel, str(finding.block[0]))
 
 
 def test_the_kernels_of_the_file_are_told_apart_by_their_mistakes(served: Library) -> None:
@@ -124,6 +128,24 @@ def test_a_kernel_that_was_refused_says_why_and_keeps_the_way_back(served: Libra
     assert marked(shown["source.html"]) == [(str(line), "launch refused")]
     assert shown["results.className"] == "columns nothing refused"
     assert text(shown["eyebrow.html"]) == "mistakes.py · too_many_threads"
+
+
+def test_a_file_that_says_no_launch_opens_with_one_to_copy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "mine.cu"
+    path.write_text("__global__ void clear(float *values) { values[threadIdx.x] = 0; }\n")
+    with pytest.raises(UnlaunchedError):
+        check(path)  # as a server for others
+    assert not check(path, scripts=True)
+    comment = "// smemviz: clear<<<1, 32>>>(zeros(1024))"
+    assert comment in capsys.readouterr().err
+
+    shown = view_run(Library([path]), {"file": "mine.cu"})
+
+    assert shown["headline.children"] == "How is this kernel launched?"
+    (copy,) = (part for part in parts(shown["notices.html"]) if getattr(part, "data-code", ""))
+    assert getattr(copy, "data-code") == comment
+    assert text(shown["eyebrow.html"]) == "mine.cu · clear"
+    assert "void clear(float *values)" in text(shown["source.html"])
 
 
 def test_a_refusal_by_a_knob_shows_the_values_that_were_refused_and_greys_what_was_there(served: Library) -> None:

@@ -15,6 +15,7 @@ from smemviz.app.pages.gallery_page import gallery_page, heading
 from smemviz.app.pages.kernel.kernel_page import kernel_page
 from smemviz.app.pages.kernel.run_view import view_run
 from smemviz.app.pages.kernel.source_view import source_view
+from smemviz.app.pages.kernel.why_panel import view_why
 from smemviz.app.pages.learn.learn_page import learn_page
 from smemviz.app.pages.learn.task_panel import task_after
 from smemviz.app.state import RunState
@@ -88,10 +89,10 @@ def test_a_refusal_leaves_what_is_there_and_says_what_it_is(served: Library) -> 
 def test_what_was_found_is_told_with_line_block_and_threads(tmp_path: Path) -> None:
     path = tmp_path / "short.py"
     path.write_text(SHORT, encoding="utf-8")
-    filling = view_run(Library([path]), {"file": "short"})
-    said = text(filling["notices.html"])
-    assert "Line 6: out of bounds in kernel, block (0, 0, 0), threads (16, 0, 0), (17, 0, 0), ... Show" in said
-    assert "Line 10: main() ended with AssertionError" in said
+    library = Library([path])
+    title, notices = view_why(library, {"file": "short"}, {}), view_run(library, {"file": "short"})
+    assert "Line 6: block (0, 0, 0), threads (16, 0, 0), (17, 0, 0), ... Show" in text(title["why.html"])
+    assert "Line 10: main() ended with AssertionError" in text(notices["notices.html"])
 
 
 SHORT = """\
@@ -232,7 +233,7 @@ def test_the_editor_opens_on_a_short_kernel_with_a_conflict_and_its_fix(texts: T
 
 
 def test_what_a_newcomer_reads_first_says_what_its_numbers_mean() -> None:
-    assert "down a column all 32 queue at one bank. That is a bank conflict." in text(heading(editor=False))
+    assert "and the lanes wait for each other. That is a bank conflict." in text(heading(editor=False))
     assert "drop a .py or .cu file" in text(heading(editor=True))
     assert "drop" not in text(heading(editor=False))  # nobody may write kernels there
     fixes = sum(task_after(lesson.slug) is not None for lesson in LESSONS)

@@ -47,7 +47,7 @@ def test_the_request_that_wastes_the_most_is_explained_first(served: Library) ->
 def test_another_site_has_its_own_explanation_and_needs_no_fix(served: Library) -> None:
     filling = view_why(served, RUN, {"theme": "light", "site": "0"})
     assert shown(filling) == (
-        "Stride of 1 word. Neighbouring lanes are 1 word apart, 1 column right: "
+        "Neighbouring lanes are 1 word apart, 1 column right: "
         "gcd(1, 32) = 1, so 32 lanes fall into 32 of 32 banks, one each. On every GPU"
     )
 
@@ -80,16 +80,18 @@ def said_first(file: str, kernel: str) -> list[str]:
 
 @pytest.mark.parametrize("file", ["mistakes.py", "mistakes.cu"])
 def test_a_mistake_is_what_is_fixed_first_and_what_only_seems_right_is_said(file: str) -> None:
-    element = "a_tile[0][2]" if file.endswith(".cu") else "a_tile[0, 2]"
+    element, line = ("a_tile[0][2]", 93) if file.endswith(".cu") else ("a_tile[0, 2]", 89)
     assert said_first(file, "corner_of_each_tile") == [
         f"Unwritten read. {element} is read, but nothing wrote it: the block has 4 threads and a_tile 1024 elements.",
         "Fix. Make them as many, or let each thread store several.",
+        f"Line {line}: block (0, 0, 0), threads (0, 0, 0), (1, 0, 0), ... Show the access",
         "It stores 4 of the 1,024 elements of c, and the others keep what was there: where an earlier launch left the "
         "right result, this one seems right. Fill c with something else first, such as NaN.",
     ]
-    reason, fix = said_first(file, "no_second_barrier")
+    reason, fix, where = said_first(file, "no_second_barrier")
     assert "with no barrier between." in reason
     assert fix.startswith("Fix. Put ")
+    assert where.endswith(": block (0, 0, 0), threads (0, 2, 0), (0, 0, 0) Show the access")
 
 
 TILE = {"file": "transpose", "kernel": "tile"}

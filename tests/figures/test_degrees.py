@@ -43,7 +43,7 @@ def test_requests_whose_wavefronts_depend_on_the_data_are_left_out_and_that_is_s
     launch = h200("histogram")["count_in_shared_memory"]
     found = degrees_of(launch, Hardware((3, 5)))  # atomics were a loop around a lock
     assert found.uncounted == 128
-    assert "128 requests are left out: their wavefronts depend on the data." in described_degrees(found)
+    assert "128 requests are left out: their wavefronts are not counted." in described_degrees(found)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from smemviz import paths as resources
 from smemviz.engines import run
 from smemviz.frontends.reading import loaded_sites, read_program
-from smemviz.languages import CUDA_CPP
+from smemviz.languages import CUDA_CPP, spelling_of
 from smemviz.model.counting.pattern import Level, Pattern
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.recordings.data import ArrayInfo, Totals
+from smemviz.recordings.file import load
 from smemviz.recordings.recording import Recording
 from smemviz.wording.explanations import Explained, explain
 from smemviz.wording.layout_changes import pad_text, swizzle_text
@@ -35,7 +36,7 @@ def gallery(file: str, kernel: str) -> dict[tuple[str, str], Explained]:
 
 def explained(recording: Recording, kernel: str) -> dict[tuple[str, str], Explained]:
     one = recording[kernel]
-    said = explain(one, H200, loaded_sites(recording, one))
+    said = explain(one, H200, loaded_sites(recording, one), spelling_of(recording.file_of(one)))
     return {(s.source, s.op): words for s, words in zip(one.sites, said, strict=True)}
 
 
@@ -125,6 +126,19 @@ def test_a_swizzled_tile_is_known_by_its_xor() -> None:
     assert said.because == (
         "In 180 of 192 requests, an XOR permutes the addresses of the lanes, as a swizzle does: "
         "no bank has to deliver two different words at once."
+    )
+
+
+def test_a_tile_that_a_tensor_copy_fills_gets_a_swizzle_that_copies_have_and_no_pad() -> None:
+    folder = resources.kernels_dir() / "hopper/recordings/sm_90"
+    recording = load(folder / "turn.cu.smem.npz")
+    matrices = next(s for (_, op), s in explained(recording, "turn_plain").items() if op == "ldmatrix_x4")
+    assert matrices.pad is None
+    assert matrices.swizzle is not None
+    assert matrices.swizzle.layout == Swizzle(64, 3, 3)
+    assert matrices.fix == (
+        "Swizzle to tile[i ^ ((i / 64 % 8) << 3)]: no excess is left at its one access, 1,792 before. "
+        "A tensor copy stores it so with CU_TENSOR_MAP_SWIZZLE_128B."
     )
 
 

@@ -18,20 +18,24 @@ def table(
 ) -> html.Table:
     """Lay out a table of a kind; ``looks`` are the classes of its columns, where those have any.
 
-    A row is its cells, or laid out already.
+    A row is its cells, or laid out already. One that is ``stacked`` among the words of its kind lists the cells of a
+    row below its name on a narrow screen, each with the head of its column.
     """
     looks = looks or [""] * len(heads)
     titles = [
         _cell(html.Th, head, look, scope="col") if head else html.Td() for head, look in zip(heads, looks, strict=True)
     ]
-    body = [row if isinstance(row, Component) else _row(row, looks) for row in rows]
+    named = heads if "stacked" in kind else ()
+    body = [row if isinstance(row, Component) else _row(row, looks, named) for row in rows]
     captions = [html.Caption(caption, className="visually-hidden")] if caption else []
     return html.Table([*captions, html.Thead(html.Tr(titles)), html.Tbody(body)], className=f"table {kind}")
 
 
-def _row(cells: Sequence[Any], looks: Sequence[str]) -> Component:
+def _row(cells: Sequence[Any], looks: Sequence[str], heads: Sequence[str]) -> Component:
     name, *others = cells
     rest = [_cell(html.Td, cell, look) for cell, look in zip(others, looks[1:], strict=True)]
+    for cell, head in zip(rest, heads[1:], strict=False):
+        setattr(cell, "data-head", head)
     return html.Tr([_cell(html.Th, name, looks[0], scope="row"), *rest])
 
 

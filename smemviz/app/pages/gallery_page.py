@@ -87,32 +87,43 @@ def _bring() -> Component:
 def _strip(*, editor: bool) -> Component:
     """Show 32 lanes in their banks, at once or in a queue; a style sheet moves them when a button is pressed."""
     lanes = H200.banks
-    sentence = _(
-        "Threads of a GPU run 32 at a time, and each of the 32 is a lane. The memory that they share has {banks}, and "
-        "in a turn, called a wavefront, each bank gives one word of 4 bytes. Along a row of an array every lane finds "
-        "a bank of its own; down a column all 32 queue at one bank. That is a bank conflict.",
+    memory = _(
+        "A GPU runs threads 32 at a time, and each of the 32 is a lane. They share a small, fast memory that is cut "
+        "into {banks}: in a turn, called a wavefront, each bank gives one word of 4 bytes.",
         banks=count(lanes, "bank"),
     )
-    ways = {"row": _("along a row"), "column": _("down a column")}
+    conflict = _(
+        "Along a row of an array, 32 words wide, every lane finds a bank of its own. Down a column all 32 words lie in "
+        "one bank, and the lanes wait for each other. That is a bank conflict."
+    )
+    ways = {"row": (_("along a row"), "tile[0, lane]"), "column": (_("down a column"), "tile[lane, 0]")}
     buttons = []
-    for way, name in ways.items():
+    for way, (name, read) in ways.items():
         state = {"data-way": way, "aria-pressed": "true" if way == "column" else "false"}
-        buttons.append(html.Button(name, type="button", className="text-button", **state))
+        buttons.append(html.Button([name, " ", html.Code(read)], type="button", className="text-button", **state))
     costs = {"row": count(1, "wavefront"), "column": count(lanes, "wavefront")}
     start = html.A(_("Start: {lesson}", lesson=clause(_(BANK.title))), href=f"{LEARN}/{BANK.slug}", className="start")
     told = html.Div(
         [
-            html.P(sentence),
+            html.P(memory),
+            html.P(conflict),
             html.Div(buttons, className="ways", role="group", **{"aria-label": _("How lanes go through an array")}),
-            html.P([html.Strong(cost, className=f"of-{way}") for way, cost in costs.items()], role="status"),
-            html.P(start),
+            html.P(
+                [*(html.Strong(cost, className=f"of-{way}") for way, cost in costs.items()), " ", _("for one load")],
+                role="status",
+            ),
+            html.P(start, className="first"),
             *([_bring()] if editor else []),
         ],
         className="told",
     )
     queue = html.Div([html.I(style={"--i": i}) for i in range(lanes)], className="lanes")
     numbers = html.Div([html.Span(str(bank)) for bank in range(lanes)], className="bank-numbers")
-    bins = html.Div([queue, numbers, html.P(_("bank"), className="note")], className="bins", **{"aria-hidden": "true"})
+    bins = html.Div(
+        [queue, numbers, html.P(_("bank; each bar is a lane"), className="note")],
+        className="bins",
+        **{"aria-hidden": "true"},
+    )
     return html.Div([told, bins], className="strip", **{"data-way": "column"})
 
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from smemviz.errors import KernelFileError, LaunchError
+from smemviz.errors import KernelFileError, LaunchError, UnlaunchedError
 from smemviz.frontends.arguments import fits, is_whole, wrong_number
 from smemviz.frontends.cuda.constants import UnreadableError, parse, value_of
 from smemviz.frontends.cuda.cuda_program import NOTE, CudaProgram
@@ -73,11 +73,9 @@ def planned_launches(program: CudaProgram) -> tuple[LaunchPlan, ...]:
         kernels = tuple(program.kernel_functions.values())
         if not kernels:
             raise KernelFileError(program.file, 1, english("has no __global__ function; write a kernel"))
-        raise KernelFileError(
-            program.file,
-            kernels[0].line,
-            english("has no launch; add a comment such as {launch}", launch=_example(program)),
-        )
+        offer = _example(program)
+        what = english("has no launch; add a comment such as {launch}", launch=offer)
+        raise UnlaunchedError(program.file, kernels[0].line, what, offer)
     return launches
 
 

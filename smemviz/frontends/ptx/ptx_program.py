@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from smemviz.errors import KernelFileError
+from smemviz.errors import KernelFileError, UnlaunchedError
 from smemviz.frontends.cuda.constants import read_constants
 from smemviz.frontends.cuda.cuda_program import kernel_named
 from smemviz.frontends.cuda.launches import LaunchPlan, plan_of
@@ -117,9 +117,8 @@ class PtxProgram(Program):
             return plans
         name, kernel = next(iter(self.kernels.items()))
         launch = f"// smemviz: {name}<<<1, {self.block_of(name) or 32}>>>({', '.join(_offered(self, kernel))})"
-        raise KernelFileError(
-            self.file, kernel.line, english("has no launch; add a comment such as {launch}", launch=launch)
-        )
+        what = english("has no launch; add a comment such as {launch}", launch=launch)
+        raise UnlaunchedError(self.file, kernel.line, what, launch)
 
     def block_of(self, name: str) -> str:
         """Return the block that a kernel is compiled for, empty where it is for any."""

@@ -17,6 +17,7 @@ from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.layout.array_requests import ArrayRequests
 from smemviz.model.layout.code import operations
 from smemviz.model.layout.layouts import Layout
+from smemviz.model.layout.operand_tiles import PIECE
 from smemviz.model.layout.swizzles import Cute, Xor
 from smemviz.recordings.data import ArrayInfo
 
@@ -55,6 +56,12 @@ class Swizzle:
     def cute(self) -> Cute:
         """The same as CuTe has it, for rows of a power of two."""
         return Cute(self.bits, self.base, self.row.bit_length() - 1 + self.shift - self.base)
+
+    def is_of_copies(self, itemsize: int) -> bool:
+        """Tell whether a tensor copy can store elements so: with the swizzle of 128 bytes, which takes any box."""
+        power_of_two = not self.row & self.row - 1
+        whole = (PIECE // itemsize).bit_length() - 1
+        return power_of_two and self.cute == Cute(3, whole, 3)
 
     def place(self, element: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return where elements go, counted from the first."""

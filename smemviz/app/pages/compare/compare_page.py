@@ -162,7 +162,6 @@ def _layout() -> list[Component]:
                             className="panel-head",
                         ),
                         scroller(titled="compare-table-title", id="compare-table"),
-                        html.P(_("Grey: what is the same in all of them."), className="note alike-note"),
                     ],
                     className="panel",
                 ),

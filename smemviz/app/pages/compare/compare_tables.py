@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import compress
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -35,7 +36,7 @@ from smemviz.reports.diff import (
     verdict,
 )
 from smemviz.views.comparison import COMPILED_HEADS, KINDS, Row, coalescing, compiled_rows, total_traffic
-from smemviz.wording.labels import degree_name, duration, efficiency_text, names, percent
+from smemviz.wording.labels import clause, clauses, degree_name, duration, efficiency_text, names, percent
 
 _WAVEFRONTS = {"store": N_("Store wavefronts"), "load": N_("Load wavefronts"), "update": N_("Update wavefronts")}
 _VIEWS = N_("What the compiler did to {kernel}")
@@ -59,16 +60,19 @@ _HEADS = {
 _REVISION = re.compile(r"[\w.][\w./~^@{}-]*")
 
 
-def compare_table(rows: Sequence[Row], links: Sequence[Query]) -> Component:
-    """Show everything that is compared, a row per launch; ``links`` are the queries of their kernel pages."""
+def compare_table(rows: Sequence[Row], links: Sequence[Query]) -> list[Component]:
+    """Show what differs, a row per launch, and say what is the same in all; ``links`` lead to their kernel pages."""
     kinds = [kind for kind in KINDS if kind != "update" or any(row.wavefronts_by_kind[kind].wavefronts for row in rows)]
     heads = [_("Launch"), *(_(_WAVEFRONTS[kind]) for kind in kinds), _("Excess"), _("Degree"), _("Shared bytes")]
     heads += [_("Sectors"), _("Sectors per request"), _("Efficiency"), _("Global accesses")]
     heads += [_("Time"), _("Net"), _("Against best"), _("Does it matter?")]
     body = [_row(row, link, kinds) for row, link in zip(rows, links, strict=True)]
-    differing = [len({str(cell) for cell in column}) > 1 for column in zip(*body, strict=True)]
-    looks = ["" if differs or len(body) < 2 else "alike" for differs in differing]
-    return table("compare", _("Launches side by side"), heads, body, looks)
+    differs = [len(body) < 2 or not at or len({str(row[at]) for row in body}) > 1 for at in range(len(heads))]
+    shown = [list(compress(row, differs)) for row in (heads, *body)]
+    alike = [(head, cell) for head, cell, other in zip(heads, body[0], differs, strict=True) if not other]
+    said = [f"{clause(head)} {getattr(cell, 'children', cell)}" for head, cell in alike]
+    note = [html.P(_("The same in all: {facts}.", facts=clauses(*said)), className="note")] if said else []
+    return [table("compare stacked", _("Launches side by side"), shown[0], shown[1:]), *note]
 
 
 def _row(row: Row, link: Query, kinds: Sequence[str]) -> list[object]:
@@ -76,7 +80,7 @@ def _row(row: Row, link: Query, kinds: Sequence[str]) -> list[object]:
     counts = [f"{row.wavefronts_by_kind[kind].wavefronts:,}" for kind in kinds]
     degree = degree_name(row.degree) if row.degree else _("none")
     if row.uncounted:
-        degree = _("{degree}; {n} data-dependent", degree=degree, n=row.uncounted)
+        degree = _("{degree}; {n} not counted", degree=degree, n=row.uncounted)
     return [
         dcc.Link(row.entry.name, href=f"{KERNEL}?{urlencode(link)}"),
         *counts,

@@ -216,10 +216,6 @@ def _pictures() -> Component:
     return html.Div([*pictures, lit], className="pictures")
 
 
-def _staged_headline() -> Component:
-    return Written(html.Span(id=ids.STAGED_HEADLINE, hidden=True))
-
-
 def _layouts() -> Component:
     """Leave room for the choice of layouts, which the script lays out."""
     more = {"aria-label": _("Layout")} | ({"data-gif": "yes"} if can_draw() else {})

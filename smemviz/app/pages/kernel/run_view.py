@@ -30,7 +30,8 @@ from smemviz.app.pages.kernel.controls import knob_note
 from smemviz.app.pages.kernel.source_view import line_badges, refused_source, source_view
 from smemviz.app.state import RunState
 from smemviz.app.texts import page_of
-from smemviz.errors import LaunchError, PlaceError, SmemvizError
+from smemviz.errors import LaunchError, PlaceError, SmemvizError, UnlaunchedError
+from smemviz.frontends.program import Program
 from smemviz.i18n import _, ngettext
 from smemviz.languages import language_of
 from smemviz.model.counting.summary import summarize
@@ -49,6 +50,7 @@ from smemviz.wording.sentences import (
     findings_of,
     folded,
     headline_of,
+    met_by,
     more_of_a_kind,
     origin,
     rule,
@@ -83,6 +85,8 @@ def view_run(library: Library, query: Query, before: str | None = None, *, own: 
         program = shown_run.program if shown_run else None
         texts = (program.source, program.file) if program else ("", "")
         refused = refusal(error, before, *texts, own=own)
+        if isinstance(error, UnlaunchedError) and not before:
+            return refused | _unlaunched(library.program(state.file), error)
         return refused | (_around(shown_run, query, state, before, error) if shown_run else {})
     hardware = hardware_of(shown_run, state)
     findings, rows = findings_of(shown_run.recording, launch), summarize(launch, hardware)
@@ -105,6 +109,16 @@ def view_run(library: Library, query: Query, before: str | None = None, *, own: 
         "facts-note.children": _("From the {origin}; {rule}.", origin=shown_run.origin, rule=rule(hardware, [launch])),
         "shown-run.data": _shown_run(shown_run, launch.kernel, hardware) | in_editor,
         "results.className": "columns",
+    }
+
+
+def _unlaunched(program: Program, error: UnlaunchedError) -> Filling:
+    """Return the source of a file that says no launch yet."""
+    kernel = next(iter(program.kernels))
+    return {
+        f"{ids.SOURCE}.html": refused_source(program.file, program.source, kernel, error.line),
+        "eyebrow.html": [Path(program.file).name, " · ", html.Strong(kernel)],
+        "results.className": "columns nothing refused",
     }
 
 
@@ -211,14 +225,14 @@ def _notices(shown_run: ShownRun, launch: Launch, findings: Sequence[Finding], q
         where = described_where(finding, shown_run.recording)
         folded_findings.setdefault((finding.kind, finding.line, where, finding.message), (finding, more))
     first = first_mistake(shown_run.recording, launch)
-    above = (first.kind, first.message) if first else None  # what the title says of it is not said again
     for (kind, line, where, message), (finding, more) in folded_findings.items():
-        parts: list[Component | str] = [*_described(line, where, "" if (kind, message) == above else message)]
-        if more:
-            parts += [" ", more_of_a_kind(more)]
-        access = access_of(shown_run.recording, launch, finding)
-        if access is not None:
-            parts += [" ", _access_link(access, query)]
+        if finding is first:  # it stands in the title
+            continue
+        alike = first is not None and (kind, message) == (first.kind, first.message)
+        parts = [
+            *_described(line, where, "" if alike else message),
+            *_more_and_access(shown_run, launch, finding, more, query),
+        ]
         notices.append(notice(parts, capital(finding_name(kind)), kind="plain" if finding.harmless else "wrong"))
     if shown_run.recording.printed:
         printed = html.Pre(shown_run.recording.printed, id="printed")
@@ -226,12 +240,26 @@ def _notices(shown_run: ShownRun, launch: Launch, findings: Sequence[Finding], q
     return notices
 
 
-def _access_link(access: tuple[int, int, int | None], query: Query) -> Component:
-    """Lead to the access that a mistake was met in."""
+def met_at(shown_run: ShownRun, launch: Launch, mistake: Finding, query: Query) -> list[Component | str]:
+    """Say in which line, block and threads the first mistake of a launch was met, and lead to the access."""
+    found = folded(findings_of(shown_run.recording, launch))
+    more = next((more for finding, more in found if finding is mistake), 0)
+    where = rich("Line {line}: {where}", line=mistake.line, where=met_by(mistake))
+    return [*where, *_more_and_access(shown_run, launch, mistake, more, query)]
+
+
+def _more_and_access(
+    shown_run: ShownRun, launch: Launch, finding: Finding, more: int, query: Query
+) -> list[Component | str]:
+    """Say that there are more mistakes of a kind, and lead to the access that one was met in, where that is one."""
+    parts: list[Component | str] = [" ", more_of_a_kind(more)] if more else []
+    access = access_of(shown_run.recording, launch, finding)
+    if access is None:
+        return parts
     names = zip(("site", "block", "warp"), access, strict=True)
     changes = {name: str(value) for name, value in names if value is not None}
     href = f"{page_of(query.get('file', ''))}?{urlencode(query | changes)}"
-    return html.A(_("Show the access"), href=href, className="access-link")
+    return [*parts, " ", html.A(_("Show the access"), href=href, className="access-link")]
 
 
 def _described(line: int, where: str, message: str) -> list[Component | str]:
@@ -249,13 +277,22 @@ def refusal(error: SmemvizError, before: str | None, source: str = "", file: str
 
     ``own`` is whether that is with the file's own constants.
     """
-    launched = isinstance(error, LaunchError)
+    unlaunched, launched = isinstance(error, UnlaunchedError), isinstance(error, LaunchError)
+    headline = _("This cannot be launched") if launched else _("This cannot be run")
+    refused = _refusal(error, _still_there(before, own) if before else "", source, file)
     return {
-        "headline.children": _("This cannot be launched") if launched else _("This cannot be run"),
+        "headline.children": _("How is this kernel launched?") if unlaunched else headline,
         "origin.children": "",
-        "notices.html": _refusal(error, _still_there(before, own) if before else "", source, file),
+        "notices.html": _offer(error.offer) if isinstance(error, UnlaunchedError) and not before else refused,
         "results.className": "columns stale" if before else "columns nothing",
     }
+
+
+def _offer(comment: str) -> Component:
+    """Offer the comment that launches a kernel."""
+    copy = html.Button(_("Copy"), type="button", className="text-button", **{"data-code": comment})
+    said = _("Nothing in this file says that. Add this comment to it, with sizes of your own, and save it:")
+    return notice([said, html.P([html.Code(comment), " ", copy])], kind="plain refusal", id="error")
 
 
 def _still_there(kernel: str, own: bool) -> str:
@@ -291,7 +328,7 @@ def _facts(launch: Launch, hardware: Hardware) -> list[Component]:
         conflict = column.name == "excess" and total.excess > 0
         items.append(fact(column.head("page"), column.total_text(launch, hardware), column.anchor, conflict=conflict))
     if total.uncounted:
-        items.append(fact(_("data-dependent accesses"), f"{total.uncounted:,}", "data"))
+        items.append(fact(_("accesses not counted"), f"{total.uncounted:,}", "data"))
     return items
 
 

@@ -12,14 +12,17 @@ from smemviz.app.components.written_html import Written
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.explaining import explaining_of
 from smemviz.app.pages.kernel.look_view import looked_at
+from smemviz.app.pages.kernel.run_view import met_at
 from smemviz.i18n import _
 from smemviz.lessons.course import lesson_of
+from smemviz.model.hardware.operations import predictable
 from smemviz.model.playback import request_view
 from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import Finding
-from smemviz.wording.explanations import Explained
+from smemviz.wording.explanations import Explained, Explaining
 from smemviz.wording.first_look import first_mistake, left_alone, reason_and_remedy
 from smemviz.wording.labels import capital, finding_name
+from smemviz.wording.patterns import name
 
 WHY_PROPERTIES = (f"{ids.WHY}.html",)
 
@@ -41,7 +44,8 @@ def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
     launch, now = view.launch, view.now
     mistake = first_mistake(view.shown_run.recording, launch)
     if mistake:
-        return {f"{ids.WHY}.html": [html.Div(_of_mistake(mistake, launch), className="why-mistake")]}
+        met = met_at(view.shown_run, launch, mistake, run_query)
+        return {f"{ids.WHY}.html": [html.Div(_of_mistake(mistake, launch, met), className="why-mistake")]}
     explaining = explaining_of(view.shown_run.recording, launch, view.hardware)
     site = int(launch.requests.site[now.row]) if now.row is not None else None
     other_query = {
@@ -50,6 +54,7 @@ def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
     sites = [
         html.Div(
             _paragraphs(
+                _name(explaining, i),
                 explaining.site(i),
                 _lesson(launch, i),
                 _on_every_gpu(run_query, other_query, launch, i, now.block),
@@ -62,21 +67,33 @@ def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
     return {f"{ids.WHY}.html": sites}
 
 
-def _of_mistake(mistake: Finding, launch: Launch) -> list[Component]:
-    """Say why a mistake is one, how to fix it, and what of a result only seems to be the launch's."""
+def _of_mistake(mistake: Finding, launch: Launch, met: list[Component | str]) -> list[Component]:
+    """Say why a mistake is one, how to fix it, where it was ``met``, and what of a result only seems right."""
     reason, remedy = reason_and_remedy(mistake)
     lines = [(capital(_("{pattern}.", pattern=finding_name(mistake.kind))), reason), (_("Fix."), remedy)]
     return [
-        *(html.P(rich("{before} {after}", before=html.Strong(name), after=text)) for name, text in lines if text),
-        *(html.P(text) for text in [left_alone(launch)] if text),
+        *(html.P(rich("{before} {after}", before=html.Strong(head), after=text)) for head, text in lines if text),
+        *(html.P(text, className="note") for text in [met, left_alone(launch)] if text),
     ]
 
 
-def _paragraphs(explained: Explained, lesson: Component, link: Component | None) -> list[Component]:
+def _name(explaining: Explaining, i: int) -> str:
+    """Name what is wrong at a site, its costliest pattern; "" where none of them costs anything."""
+    site, explained = explaining.launch.sites[i], explaining.site(i)
+    counted = site.is_shared and predictable(site.op, site.dtype, explaining.hardware.cc)
+    if counted and explained.patterns and not explained.fix:
+        return ""
+    return name(explained.patterns[0][0]) if explained.patterns else explained.pattern
+
+
+def _paragraphs(title: str, explained: Explained, lesson: Component, link: Component | None) -> list[Component]:
     """Say in a sentence why the site costs what it costs, and in another what would fix it, with what teaches that."""
-    lines = [(capital(_("{pattern}.", pattern=explained.pattern)), explained.because), (_("Fix."), explained.fix)]
+    heading = capital(_("{pattern}.", pattern=title)) if title else ""
+    lines = [(heading, explained.because), (_("Fix."), explained.fix)]
     paragraphs = [
-        html.P(rich("{before} {after}", before=html.Strong(name), after=text)) for name, text in lines if text
+        html.P(rich("{before} {after}", before=html.Strong(head), after=text) if head else [text])
+        for head, text in lines
+        if text
     ]
     if explained.fix:
         paragraphs[-1].children = [*paragraphs[-1].children, " ", lesson]
