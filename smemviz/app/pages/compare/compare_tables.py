@@ -68,11 +68,11 @@ def compare_table(rows: Sequence[Row], links: Sequence[Query]) -> list[Component
     heads += [_("Time"), _("Net"), _("Against best"), _("Does it matter?")]
     body = [_row(row, link, kinds) for row, link in zip(rows, links, strict=True)]
     differs = [len(body) < 2 or not at or len({str(row[at]) for row in body}) > 1 for at in range(len(heads))]
-    shown = [list(compress(row, differs)) for row in (heads, *body)]
+    rows_shown = [list(compress(row, differs)) for row in body]
     alike = [(head, cell) for head, cell, other in zip(heads, body[0], differs, strict=True) if not other]
     said = [f"{clause(head)} {getattr(cell, 'children', cell)}" for head, cell in alike]
     note = [html.P(_("The same in all: {facts}.", facts=clauses(*said)), className="note")] if said else []
-    return [table("compare stacked", _("Launches side by side"), shown[0], shown[1:]), *note]
+    return [table("compare stacked", _("Launches side by side"), list(compress(heads, differs)), rows_shown), *note]
 
 
 def _row(row: Row, link: Query, kinds: Sequence[str]) -> list[object]:
