@@ -228,6 +228,41 @@ def _missing_proxy_fence(facts: Facts) -> Says:
     )
 
 
+def _with_threads(facts: Facts) -> Facts:
+    """Return facts whose reader and writer are words: the instruction, or threads with what they do."""
+    words = {"reader": english("threads"), "writer": english("a store of threads")}
+    return {**facts, **{name: word for name, word in words.items() if facts.get(name) == "threads"}}
+
+
+def _early_overwrite(facts: Facts) -> Says:
+    waits = "wgmma.wait_group" if facts["reader"] == "wgmma" else "cp.async.bulk.wait_group.read"
+    facts = _with_threads(facts)
+    if not facts["reader"]:
+        return (
+            english("{writer} overwrites {array}, and nothing has waited for the copy into it before", **facts),
+            english("Wait for that copy's mbarrier first, read what it brought, and then overwrite it."),
+        )
+    if not facts["unfinished"]:
+        return (
+            english("{writer} overwrites {array} before anything says that {reader} read it", **facts),
+            english("Put a barrier between, or let the readers arrive at an mbarrier and wait for that here."),
+        )
+    return (
+        english("{writer} overwrites {array}, which {reader} may read until it is waited for", **facts),
+        english("Put {waits} before, in the threads that began it.", waits=waits),
+    )
+
+
+def _early_read(facts: Facts) -> Says:
+    return (
+        english(
+            "{array} is read by {reader}, and nothing has waited for the copy into it: it may not be there yet",
+            **_with_threads(facts),
+        ),
+        english("Wait first for the mbarrier that the copy completes."),
+    )
+
+
 def _assertion(facts: Facts) -> Says:
     return english("{what} fails; a device stops the kernel here", **facts), ""
 
@@ -285,6 +320,8 @@ KINDS: Mapping[str, Kind] = {
     "deadlock": Kind(N_("deadlock"), "unsafe", _deadlock),
     "misaligned": Kind(N_("misaligned address"), "unsafe", _misaligned),
     "missing_proxy_fence": Kind(N_("missing proxy fence"), "mistake", _missing_proxy_fence),
+    "early_overwrite": Kind(N_("overwritten too early"), "mistake", _early_overwrite),
+    "early_read": Kind(N_("read too early"), "mistake", _early_read),
     "assertion": Kind(N_("failed assertion"), "unsafe", _assertion),
     "trap": Kind(N_("trap"), "unsafe", _trap),
     "raised": Kind(N_("raised error"), "mistake", _raised),

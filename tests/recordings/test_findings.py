@@ -32,6 +32,30 @@ SAMPLES = [  # kind, facts, what is wrong, and what mends it
         "Put fence.proxy.async after the stores, before the barrier that says they are done.",
     ),
     (
+        "early_overwrite",
+        {"array": "tile", "writer": "cp.async.bulk", "reader": "", "unfinished": True},
+        "cp.async.bulk overwrites tile, and nothing has waited for the copy into it before",
+        "Wait for that copy's mbarrier first, read what it brought, and then overwrite it.",
+    ),
+    (
+        "early_overwrite",
+        {"array": "tile", "writer": "cp.async.bulk", "reader": "threads", "unfinished": False},
+        "cp.async.bulk overwrites tile before anything says that threads read it",
+        "Put a barrier between, or let the readers arrive at an mbarrier and wait for that here.",
+    ),
+    (
+        "early_overwrite",
+        {"array": "tile", "writer": "threads", "reader": "wgmma", "unfinished": True},
+        "a store of threads overwrites tile, which wgmma may read until it is waited for",
+        "Put wgmma.wait_group before, in the threads that began it.",
+    ),
+    (
+        "early_read",
+        {"array": "tile", "reader": "wgmma"},
+        "tile is read by wgmma, and nothing has waited for the copy into it: it may not be there yet",
+        "Wait first for the mbarrier that the copy completes.",
+    ),
+    (
         "race",
         {**RACE, "between": "warps", "remedy": "barrier", "barrier": "cuda.syncthreads()"},
         f"tile[3] is {STORED} and {LOADED} with no barrier between",
@@ -190,8 +214,29 @@ SAMPLES = [  # kind, facts, what is wrong, and what mends it
     ("main_failed", {"what": "KeyError: 'n'", "is_sentence": True}, "main() ended here: KeyError: 'n'", ""),
     ("main_failed", {}, "stopped here; the launches after it are missing", ""),
 ]
-DATA = ["wgmma", "a", "s", "best", "go()", "tile", "out", "cuda", "KeyError: 'n'", "raise ValueError", "assert(i < n)"]
-CODE = ["cuda.syncthreads()", "cuda.syncwarp()", "cuda.threadfence()", "cuda.atomic", "cuda.shfl_sync", "0xffffffff"]
+DATA = [
+    "cp.async.bulk",
+    "wgmma",
+    "a",
+    "s",
+    "best",
+    "go()",
+    "tile",
+    "out",
+    "cuda",
+    "KeyError: 'n'",
+    "raise ValueError",
+    "assert(i < n)",
+]
+CODE = [
+    "wgmma.wait_group",
+    "cuda.syncthreads()",
+    "cuda.syncwarp()",
+    "cuda.threadfence()",
+    "cuda.atomic",
+    "cuda.shfl_sync",
+    "0xffffffff",
+]
 CODE += ["cuda.atomic.add(tile, 3, 1)", "syncwarp", "0x10", "KeyError: 'n'."]
 
 

@@ -16,7 +16,7 @@ from smemviz.engines.lockstep.ptx.clusters import RANK_BIT, rows_of_clusters
 from smemviz.engines.lockstep.ptx.code.module import DTYPES, UNSIGNED, PtxError, Value
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
-from smemviz.engines.lockstep.ptx.proxies import Proxies
+from smemviz.engines.lockstep.ptx.pipelines import Pipelines
 from smemviz.engines.lockstep.ptx.sites import SiteMap
 from smemviz.engines.lockstep.ptx.special import cluster_registers, special_registers
 from smemviz.engines.lockstep.running_launch import RunningLaunch, StoppedError
@@ -24,8 +24,9 @@ from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.options import LaunchOptions
 from smemviz.languages import CUDA_CPP, Spelling
 from smemviz.messages import english
+from smemviz.model.hardware.operations import effect_of
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Dim3
-from smemviz.recordings.vocabulary import FRAGMENTS, MBARRIERS, UNCOUNTED
+from smemviz.recordings.vocabulary import BULK, FRAGMENTS, MBARRIERS, UNCOUNTED
 
 WORKSPACE_BYTES = 16
 _CYCLES = 64  # that pass from one reading of a clock to the next; lockstep has no time of its own
@@ -117,8 +118,8 @@ class Machine(RunningLaunch):
         self._pitch = -(-self.layout.nbytes // 16) * 16
         shared = np.zeros((blocks, max(self._pitch, 16)), np.uint8)
         self.shared_views: dict[int, Any] = {size: shared.view(dtype) for size, dtype in UNSIGNED.items()}
-        reads = {"wgmma", "bulk_load"}.intersection(one.op for one in self.kernel.memory)
-        self.proxies = Proxies(blocks, self.layout.start, shared.shape[1]) if reads else None
+        later = {"wgmma", *BULK}.intersection(one.op for one in self.kernel.memory)
+        self.pipelines = Pipelines(self, blocks, shared.shape[1]) if later else None
         self.block_starts = (np.arange(blocks) * shared.shape[1])[:, None]
         self.shared_starts = np.repeat(self.block_starts[:, 0], self.slots_of_block) - self.layout.start
         local_size = max(16, self.kernel.local_size)
@@ -262,6 +263,9 @@ class Machine(RunningLaunch):
             return
         number = self.sites.number(site, space)
         mask = self.mask
+        op = self.kernel.memory[site].op
+        if self.pipelines and op not in MBARRIERS and (strong or effect_of(op) == "update"):
+            self.pipelines.exchange(self.threads)
         addresses: Any = int(at) if at.ndim == 0 else self._of_all(at)
         values = None
         if self.sites.sites[number].op in MBARRIERS:
@@ -271,9 +275,8 @@ class Machine(RunningLaunch):
         elif space == "shared":
             bits = self._bits(stored, size) if stored else None
             self.hazards.add(number, addresses, mask, bits)
-            if self.proxies and stored:
-                slots = np.flatnonzero(mask.lanes)
-                self.proxies.store(slots // self.shape[1], np.broadcast_to(addresses, self.count)[slots], size)
+            if self.pipelines:
+                self.pipelines.touch(site, addresses, size, stores=bool(stored))
             if len(stored) == 1 and logged:
                 values = self._numbers(number, addresses, bits)
         else:
@@ -371,13 +374,11 @@ class Machine(RunningLaunch):
         }
         self._find("out_of_bounds", site, space, **facts)
 
-    def check_fenced(self, site: int | None, reader: str, row: int, at: NDArray[np.int64]) -> None:
-        """Note that bytes of a block are read, by what needs a fence of proxies for those that threads stored."""
-        first = self.proxies.first_unfenced(row, at) if self.proxies else None
-        if first is not None:
-            array = self._array_near("shared", first)
-            name = array.name if array else english("byte {address}", address=first)
-            self._find("missing_proxy_fence", site, "shared", array=name, reader=reader)
+    def find_at(self, site: int | None, kind: str, address: int, **facts: Any) -> None:
+        """Note a mistake at an address of shared memory."""
+        array = self._array_near("shared", address)
+        name = array.name if array else english("byte {address}", address=address)
+        self._find(kind, site, "shared", array=name, **facts)
 
     def _array_near(self, space: str, address: int) -> ArrayInfo | None:
         if space == "shared":

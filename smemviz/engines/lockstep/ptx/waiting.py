@@ -48,7 +48,7 @@ class Waiting:
             return True
         if barrier.arrives or barrier.count is not None:
             return False
-        self._pass(m.mask)
+        self._pass(m.mask, int(m.one_each(barrier.number(m))[0]))
         if barrier.reduction is not None:
             assert barrier.test is not None
             self._deliver(barrier, m.one_each(barrier.test(m)))
@@ -66,6 +66,8 @@ class Waiting:
             awaited = m.one_each(barrier.count(m)).astype(np.int64) if barrier.count else 0
             if barrier.arrives:
                 np.add.at(self._arrived, (lanes // m.shape[1], number), 1)
+                if m.pipelines:
+                    m.pipelines.arrive_at_barrier(lanes, int(number[0]))
                 return
             self._note_alive(lanes)
             self.why[lanes] = BLOCK + number
@@ -152,7 +154,7 @@ class Waiting:
             m.hazards.syncwarp(mask, m.live)
             return
         self._check_places(lanes)
-        self._pass(mask)
+        self._pass(mask, code - BLOCK)
         barrier = self._barriers[self._place[lanes[0]]]
         if barrier.reduction is not None:
             before = m.lanes
@@ -160,8 +162,10 @@ class Waiting:
             self._deliver(barrier, self._test[lanes])
             m.set_lanes(before)
 
-    def _pass(self, mask: Mask) -> None:
+    def _pass(self, mask: Mask, number: int) -> None:
         m = self._machine
+        if m.pipelines:
+            m.pipelines.barrier(mask.lanes, number, of_cluster=number == _OF_CLUSTER)
         m.hazards.barrier(mask, m.live)
         m.log.barrier(mask)
 

@@ -24,10 +24,11 @@ from smemviz.engines.lockstep.ptx.code.module import (
     from_bf16,
 )
 from smemviz.engines.lockstep.ptx.instructions.loads import address_of
-from smemviz.engines.lockstep.ptx.instructions.mbarriers import bytes_came
+from smemviz.engines.lockstep.ptx.instructions.mbarriers import bytes_came, group_action, number_of
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.memory import SHARED_WINDOW
+from smemviz.engines.lockstep.ptx.pipelines import COPY
 from smemviz.engines.lockstep.ptx.registers import Action, Read, read
 from smemviz.engines.lockstep.ptx.tensor_maps import NBYTES, TensorMap, decoded
 
@@ -52,6 +53,8 @@ def bulk_copy(kernel: Kernel, instruction: Instruction) -> Action:
     """
     if instruction.has("prefetch"):
         return lambda m: None
+    if instruction.has("commit_group", "wait_group"):
+        return group_action(instruction, COPY)
     rank = next((int(match[1]) for word in instruction.words if (match := _RANK.fullmatch(word))), 0)
     spaces = [word.partition("::")[0] for word in instruction.words if word.partition("::")[0] in ("shared", "global")]
     other = [word for word in instruction.words if word.startswith(("im2col", "tile::"))]
@@ -103,26 +106,28 @@ class _Copy:
             assert self._barrier is not None
             to, barrier = _shared(m, self._to), _shared(m, self._barrier)
             self._note(m, to, tensor)
-            if not self._inside(m, "shared", np.array([barrier & OWN_BITS]), 8).all():
+            inner = barrier & OWN_BITS
+            if not self._inside(m, "shared", np.array([inner]), 8).all():
                 return
             if tensor:
                 data = self._box(m, tensor)
             elif self._within:
                 assert self._source is not None
-                data = self._shared_bytes(m, own, _shared(m, self._source) + np.arange(nbytes))
+                data = self._shared_bytes(m, thread, _shared(m, self._source) + np.arange(nbytes))
             else:
                 assert self._source is not None
                 data = self._global(m, int(m.one_each(self._source(m))[0]) + np.arange(nbytes))
             offsets = (to & OWN_BITS) + np.arange(nbytes) if tensor is None else _bytes(tensor, to & OWN_BITS)
             for row in self._rows(m, own, to):
-                self._put_shared(m, row, offsets, data)
-                bytes_came(m, m.row_of(own, barrier) if self._blocks is None else row, barrier & OWN_BITS, nbytes)
+                told = number_of(m, m.row_of(own, barrier) if self._blocks is None else row, inner)
+                self._put_shared(m, thread, row, offsets, data, told)
+                bytes_came(m, told, nbytes)
             return
         assert self._source is not None
         start = _shared(m, self._source)
         self._note(m, start, tensor)
         offsets = start + np.arange(nbytes) if tensor is None else _bytes(tensor, start)
-        data = self._shared_bytes(m, own, offsets)
+        data = self._shared_bytes(m, thread, offsets)
         if tensor:
             at = [int(m.one_each(one(m))[0]) for one in self._at]
             if min(at) < 0:
@@ -198,17 +203,20 @@ class _Copy:
             data = _reduced(self._reduces, before, data, kind)
         allocation.data[places] = data
 
-    def _shared_bytes(self, m: Machine, row: int, at: NDArray[np.int64]) -> NDArray[np.uint8]:
+    def _shared_bytes(self, m: Machine, thread: int, at: NDArray[np.int64]) -> NDArray[np.uint8]:
         data, inside = np.zeros(len(at), np.uint8), self._inside(m, "shared", at)
-        m.check_fenced(self._site, "cp.async.bulk", row, at[inside])
-        data[inside] = m.shared_views[1][row, at[inside] - m.layout.start]
+        if m.pipelines and inside.any():
+            m.pipelines.read(self._site, COPY, thread, at[inside], in_group=not self._within)
+        data[inside] = m.shared_views[1][thread // m.shape[1], at[inside] - m.layout.start]
         return data
 
-    def _put_shared(self, m: Machine, row: int, at: NDArray[np.int64], data: NDArray[np.uint8]) -> None:
+    def _put_shared(
+        self, m: Machine, thread: int, row: int, at: NDArray[np.int64], data: NDArray[np.uint8], told: int
+    ) -> None:
         inside = self._inside(m, "shared", at)
+        if m.pipelines and inside.any():
+            m.pipelines.copied(self._site, thread, row, at[inside], told)
         m.shared_views[1][row, at[inside] - m.layout.start] = data[inside]
-        if m.proxies:
-            m.proxies.copied(row, at[inside])
         if inside.any():
             m.hazards.written(row, int(at[inside].min()), int(np.ptp(at[inside])) + 1)
 

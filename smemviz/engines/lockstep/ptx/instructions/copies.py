@@ -26,10 +26,10 @@ def source_size(instruction: Instruction) -> Operand | None:
 
 
 def _copy(kernel: Kernel, instruction: Instruction) -> Action:
-    if instruction.has("commit_group", "wait_group", "wait_all"):
-        return lambda m: None
     if instruction.has("bulk"):
         return bulk_copy(kernel, instruction)
+    if instruction.has("commit_group", "wait_group", "wait_all"):
+        return lambda m: None
     if not instruction.has("async") or instruction.has("reduce"):
         raise PtxError(f"{'.'.join(instruction.words)} is not executed", instruction.place)
     if instruction.has("mbarrier"):

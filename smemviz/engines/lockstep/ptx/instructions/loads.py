@@ -205,7 +205,7 @@ def _alloca(kernel: Kernel, instruction: Instruction) -> Action:
 
 def _fence(kernel: Kernel, instruction: Instruction) -> Action:
     if instruction.has("proxy") and instruction.has("async"):
-        return lambda m: m.proxies.fence(np.unique(m.threads // m.shape[1])) if m.proxies else None
+        return lambda m: m.pipelines.proxies.fence(np.unique(m.threads // m.shape[1])) if m.pipelines else None
     if instruction.has("proxy", "mbarrier_init"):
         return _nothing(kernel, instruction)
     of_block = instruction.has("cta")

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.engines.lockstep.ptx import access
-from smemviz.engines.lockstep.ptx.code.module import Address, Instruction, Nowhere, Operand
+from smemviz.engines.lockstep.ptx.clusters import OWN_BITS
+from smemviz.engines.lockstep.ptx.code.module import Address, Instruction, Nowhere, Number, Operand
 from smemviz.engines.lockstep.ptx.instructions.loads import address_of, space_of
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
@@ -59,17 +60,38 @@ def arrive_without_count(kernel: Kernel, instruction: Instruction) -> Action:
     return _changing(kernel, instruction, instruction.operands[0], lambda m: np.uint32(1), Nowhere(), change)
 
 
-def bytes_came(m: Machine, row: int, address: int, nbytes: int) -> None:
-    """Take bytes that have come off those that the mbarrier at an address of a block's shared memory waits for.
+def number_of(m: Machine, row: Any, address: Any) -> Any:
+    """Return the number in the batch of the mbarrier at an address of the shared memory of its block ``row``.
 
-    ``row`` is the block's number in the batch.
+    Of several, one each.
     """
-    at = row * m.shared_views[8].shape[1] + (address - m.layout.start) // 8
+    return row * m.shared_views[8].shape[1] + (address - m.layout.start) // 8
+
+
+def bytes_came(m: Machine, at: int, nbytes: int) -> None:
+    """Take bytes that have come off those that the mbarrier of a number waits for."""
     elements = m.shared_views[8].reshape(-1)
     elements[at], completed = _after(int(elements[at]), 0, -nbytes)
     m.changes += 1
     if completed:
-        m.hazards.pass_mbarrier(np.array([row]))
+        if m.pipelines:
+            m.pipelines.complete(at)
+        _pass(m, [at])
+
+
+def group_action(instruction: Instruction, who: str) -> Action:
+    """Return what ends a group of bulk copies or of ``wgmma``, or waits for groups."""
+    if instruction.has("commit_group"):
+        return lambda m: m.pipelines.commit(who, m.threads) if m.pipelines else None
+    most = instruction.operands[0]
+    assert isinstance(most, Number)
+    return lambda m: m.pipelines.wait(who, m.threads, most.value) if m.pipelines else None
+
+
+def _pass(m: Machine, mbarriers: list[int]) -> None:
+    """Let go on who waits for phases of mbarriers that have ended."""
+    if mbarriers:
+        m.hazards.pass_mbarrier(np.unique(np.array(mbarriers) // m.shared_views[8].shape[1]))
 
 
 def _space(instruction: Instruction) -> str:
@@ -98,32 +120,31 @@ def _changing(
 
         def each(elements: Any, numbers: NDArray[np.int64], values: list[Any]) -> Any:
             old, done = change(elements, numbers, values[0])
-            completed.extend(done)
+            if m.pipelines:
+                m.pipelines.arrive(m.threads, numbers, done)
+            completed.extend(numbers[done].tolist())
             return old
 
-        old = access.update(m, site, _space(instruction), where(m), 8, [amount(m)], each)
-        put(m, old)
-        if completed:
-            m.hazards.pass_mbarrier(np.unique(np.array(completed) // m.shared_views[8].shape[1]))
+        put(m, access.update(m, site, _space(instruction), where(m), 8, [amount(m)], each))
+        _pass(m, completed)
 
     return run
 
 
 def _change(*, arrivals: int | None, bytes_sign: int, dropped: bool = False) -> Any:
-    """Return what changes mbarriers, thread after thread: the states before, and the numbers of phases completed.
+    """Return what changes mbarriers, thread after thread: the states before, and whether each ended a phase.
 
     ``arrivals`` is how many each thread makes, None for as many as it says; else it says bytes.
     """
 
-    def change(elements: Any, numbers: NDArray[np.int64], amounts: Any) -> tuple[Any, list[int]]:
-        old, completed = np.empty(len(numbers), np.uint64), []
+    def change(elements: Any, numbers: NDArray[np.int64], amounts: Any) -> tuple[Any, NDArray[np.bool_]]:
+        old, completed = np.empty(len(numbers), np.uint64), np.zeros(len(numbers), np.bool_)
         for thread, (number, amount) in enumerate(zip(numbers.tolist(), amounts.tolist(), strict=True)):
             state = int(elements[number])
             old[thread] = state
             arrived = amount if arrivals is None else arrivals
             state -= arrived if dropped else 0
-            elements[number], done = _after(state, arrived, bytes_sign * amount)
-            completed += [number] if done else []
+            elements[number], completed[thread] = _after(state, arrived, bytes_sign * amount)
         return old, completed
 
     return change
@@ -147,11 +168,14 @@ def _test(kernel: Kernel, instruction: Instruction) -> Action:
     wanted = read(kernel, instruction.operands[2], "u32" if by_parity else "u64")
 
     def run(m: Machine) -> None:
-        (state,) = access.load(m, site, _space(instruction), where(m), 1, 8)
+        at = where(m)
+        (state,) = access.load(m, site, _space(instruction), at, 1, 8)
         phase, before = state >> np.uint64(_PHASE), wanted(m).astype(np.uint64)
-        if by_parity:
-            put(m, (phase & np.uint64(1)) != before)
-        else:
-            put(m, phase != before >> np.uint64(_PHASE))
+        ended = (phase & np.uint64(1)) != before if by_parity else phase != before >> np.uint64(_PHASE)
+        put(m, ended)
+        if m.pipelines:
+            slots = m.threads[m.one_each(ended)]
+            at = m.one_each(at)[m.one_each(ended)].astype(np.int64) & OWN_BITS
+            m.pipelines.pass_phases(slots, number_of(m, slots // m.shape[1], at))
 
     return run

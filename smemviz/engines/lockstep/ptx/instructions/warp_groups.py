@@ -1,7 +1,7 @@
 """``wgmma``: a warp group, four warps, multiplies matrices, of which descriptors say where they lie in shared memory.
 
-It is done at once, so that fences and waits have nothing to do. The tensor cores read an operand as matrices of 8 rows
-of 16 bytes, and so are the requests: what a warp reads of A, and a quarter of B.
+It is done at once, so that fences have nothing to do, and waits are only noted. The tensor cores read an operand as
+matrices of 8 rows of 16 bytes, and so are the requests: what a warp reads of A, and a quarter of B.
 """
 
 import re
@@ -21,8 +21,10 @@ from smemviz.engines.lockstep.ptx.code.module import (
     items_of,
 )
 from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
+from smemviz.engines.lockstep.ptx.instructions.mbarriers import group_action
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
+from smemviz.engines.lockstep.ptx.pipelines import PRODUCT
 from smemviz.engines.lockstep.ptx.registers import Action, Read, Write, read, write
 from smemviz.model.layout.operand_tiles import swizzled
 
@@ -219,7 +221,9 @@ class _Product:
             if not inside.all():
                 m.out_of_bounds(site, "shared", address[~inside][:1])
             row = int(groups[group, 0]) // m.shape[1]
-            m.check_fenced(site, "wgmma", row, (address[inside, None] + np.arange(size)).reshape(-1))
+            if m.pipelines:
+                at = (address[inside, None] + np.arange(size)).reshape(-1)
+                m.pipelines.read(site, PRODUCT, int(groups[group, 0]), at)
             result[group][inside] = memory[row, (address[inside] - m.layout.start) // size]
         self._note(m, site, np.stack([pieces for _, pieces in places]))
         return _numbers(result, matrix.kind)
@@ -240,8 +244,10 @@ class _Product:
 
 
 def _step(kernel: Kernel, instruction: Instruction) -> Action:
-    if instruction.has("fence", "commit_group", "wait_group"):
+    if instruction.has("fence"):
         return lambda m: None
+    if instruction.has("commit_group", "wait_group"):
+        return group_action(instruction, PRODUCT)
     return _product(kernel, instruction)
 
 
