@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from smemviz.errors import InputError
 from smemviz.messages import english
+from smemviz.model.counting.loops import MISTAKE, serve_rows
 from smemviz.model.counting.pattern import different
 from smemviz.model.hardware.hardware import H200, WARP, Hardware, Rule, shared_rule
 from smemviz.model.hardware.operations import check_width, unpredictable
@@ -47,8 +48,6 @@ def serve(addresses: ArrayLike, rule: Rule, *, assign: bool = False) -> Service:
     Raises:
         InputError: for addresses of another shape or kind, negative ones, misaligned ones.
     """
-    from smemviz.model.counting.jit import MISTAKE
-
     array = _checked(addresses)
     shape = array.shape[:-1]
     rows = array.reshape(-1, WARP)
@@ -81,22 +80,22 @@ class _Loop:
         self, rows: NDArray[np.int64], rule: Rule, counts: NDArray[np.int64], assignment: NDArray[np.int64]
     ) -> None:
         """Serve rows of addresses, and fill in wavefronts, ideal and degree, (3, n), and who went when."""
-        from smemviz.model.counting.jit import in_python, serve_rows
-
         if self._left > 0 and not assignment.size:
             moved = _as_low(rows, rule)
             first, like, _ = different(moved)
             self._left -= len(first) + len(rows) // _LIKE
             if self._left >= 0:
                 each = np.zeros((3, len(first)), np.int64)
-                in_python(serve_rows)(moved[first].astype(object), rule, *each, assignment)
+                serve_rows(moved[first].astype(object), rule, each[0], each[1], each[2], assignment)
                 counts[:] = each[:, like]
                 return
         self._left -= len(assignment)
         if self._left >= 0 and assignment.size:
-            in_python(serve_rows)(rows.astype(object), rule, *counts, assignment)
+            serve_rows(rows.astype(object), rule, counts[0], counts[1], counts[2], assignment)
         else:
-            serve_rows(rows, rule, counts[0], counts[1], counts[2], assignment)
+            from smemviz.model.counting import jit
+
+            jit.serve_rows(rows, rule, counts[0], counts[1], counts[2], assignment)
 
     def load(self) -> None:
         """Load what is compiled, which takes its time, before the first request is served."""

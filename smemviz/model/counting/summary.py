@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.model.counting.costs import SPACES, cached, own_counts, rule_at
+from smemviz.model.counting.loops import PATTERNS, unit_of
 from smemviz.model.counting.service import bytes_used, serve, serve_tables
 from smemviz.model.hardware.hardware import H200, Hardware, same_rules, shared_rule
 from smemviz.recordings.data import SECTOR_BYTES, WARP_SIZE, Launch, Requests, Site, SiteSummary, Totals
@@ -97,9 +98,7 @@ class Counting:
 
     @cached_property
     def _alike(self) -> _Alike:
-        from smemviz.model.counting.jit import PATTERNS, in_python, unit_of
-
-        units = np.array([in_python(unit_of)(rule) if rule else 0 for rule in self._rules], np.int64)
+        units = np.array([unit_of(rule) if rule else 0 for rule in self._rules], np.int64)
         rows = np.zeros((_KEPT, WARP_SIZE), np.int64)
         sites, times = np.zeros(_KEPT, np.int64), np.zeros(_KEPT, np.int64)
         return _Alike(units, rows, sites, times, np.full(len(units) * PATTERNS, -1, np.int64), np.zeros(1, np.int64))

@@ -260,6 +260,7 @@ class Cycle:
         self._looks = 0
         self._state: tuple[Any, ...] = ()
         self._values: list[Any] = []
+        self._telling = 0
         self._states: set[tuple[int, bytes]] = set()
 
     def closes(self, step: int, block: int, lanes: NDArray[np.intp] | None, positions: NDArray[np.int32]) -> bool:
@@ -289,8 +290,13 @@ class Cycle:
         _, lanes_then, positions_then, local = self._state
         if not (_same(lanes, lanes_then) and np.array_equal(positions, positions_then)):
             return False
-        pairs = zip(self._machine.values, self._values, strict=True)
-        return all(_same(now, then) for now, then in pairs) and np.array_equal(self._machine.local_views[1], local)
+        values = self._machine.values
+        # What told them apart the last time, the counter of a loop, most likely does again.
+        for number in (self._telling, *range(len(values))) if values else ():
+            if not _same(values[number], self._values[number]):
+                self._telling = number
+                return False
+        return np.array_equal(self._machine.local_views[1], local)
 
 
 def _same(left: Any, right: Any) -> bool:
