@@ -109,6 +109,13 @@ KERNELS = {
     int own[8]; int *any = i % 64 < 32 ? tile : out;
     for (int j = 0; j < 8; j++) own[(j * a[i] & 7)] = j + a[i];
     any[i] = own[a[i] & 7] + own[i & 7]; __syncthreads(); out[64 + i] = any[i];""",
+    "copies of all, or of nothing": """
+    unsigned to = (unsigned)__cvta_generic_to_shared(&tile[i]); int size = a[i] % 3 ? 4 : 0;
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" :: "r"(to), "l"(a + i), "r"(size) : "memory");
+    asm volatile("cp.async.wait_all;" ::: "memory"); __syncthreads(); out[i] = tile[63 - i];""",
+    "a word that all load, and one stores": """
+    tile[i] = a[i]; __syncthreads(); int v = tile[i / 32 * 32]; __syncwarp(); if (i % 32 == 7) tile[i - 7] = v + 1;
+    __syncthreads(); out[i] = tile[0] + tile[32] + v;""",
     "a warp that waits for itself": """
     volatile int *v = tile; v[i] = a[i]; __syncwarp();
     if (i % 32 < 16) { int x = v[i + 16]; __syncwarp(0xffff); v[i] = v[i] + x; }
@@ -134,6 +141,8 @@ def test_a_kernel(record: Record, tmp_path: Path, name: str) -> None:
 MISTAKES = {
     "race": "tile[i] = a[i]; out[i] = tile[63 - i];",
     "race ": "volatile int *v = tile; v[i] = a[i]; out[i] = v[63 - i];",
+    "race  ": "tile[i] = a[i]; __syncthreads(); int v = tile[0]; tile[i] = v; out[i] = v;",
+    "race   ": "tile[i] = a[i]; __syncthreads(); int v = tile[i % 32]; __syncwarp(); if (i == 40) tile[8] = v;",
     "unwritten_read": "out[i] = tile[i];",
     "out_of_bounds": "out[i * 1000] = a[i];",
     "barrier_divergence": "if (i < 40) __syncthreads(); out[i] = a[i];",

@@ -128,21 +128,38 @@ def _copy(e: Emitter, instruction: Instruction) -> None:
     if instruction.has("commit_group", "wait_group", "wait_all") and not instruction.has("reduce"):
         return
     size = instruction.operands[2] if len(instruction.operands) > 2 else None
-    known = source_size(instruction)
-    plain = known is None or (isinstance(known, Number) and isinstance(size, Number) and known.value == size.value)
-    if (
-        not instruction.has("async")
-        or instruction.has("bulk", "reduce", "mbarrier")
-        or not isinstance(size, Number)
-        or not plain
-    ):
+    is_plain = instruction.has("async") and not instruction.has("bulk", "reduce", "mbarrier")
+    if not is_plain or not isinstance(size, Number):
         raise NotCompiledError(instruction.text)
     pieces = size.value // 4
     loads, stores = _site(e, instruction), _site(e, instruction, 1)
     to, source = e.address(instruction.operands[0]), e.address(instruction.operands[1])
+    copies = e.guard
+    used = source_size(instruction)
+    if isinstance(used, Register) and e.kernel.registers[used.name] == "pred":
+        reads = e.b.not_(e.read(used, "pred"))
+    elif used is not None:
+        its_size = e.read(used, "u32")
+        reads = e.b.icmp_unsigned(">=", its_size, constant(WORD, size.value))
+        _expect(e, e.b.or_(reads, e.b.icmp_unsigned("==", its_size, constant(WORD, 0))))  # or it reads a part
+    else:
+        reads = None
+    if reads is not None:
+        e.guard = reads if copies is None else e.b.and_(reads, copies)
     e.access(_operation(e, s.LOAD, "global", 4, pieces, loads), source)
+    e.guard = copies
     values = [e.loaded(number, 4) for number in range(pieces)]
+    if reads is not None:
+        values = [e.b.select(reads, value, constant(WORD, 0)) for value in values]
     e.access(_operation(e, s.STORE, "shared", 4, pieces, stores), to, values)
+
+
+def _expect(e: Emitter, test: Any) -> None:
+    """Leave what is not so for every lane that runs to the machine in ``ptx.machine``."""
+    odd = e.b.and_(e.b.bitcast(e.b.not_(test), WORD), e.running)
+    fine = e.function.append_basic_block("fine")
+    e.b.cbranch(e.b.icmp_unsigned("==", odd, WORD(0)), fine, e.suspect)
+    e.b.position_at_end(fine)
 
 
 def _convert_address(e: Emitter, instruction: Instruction) -> None:

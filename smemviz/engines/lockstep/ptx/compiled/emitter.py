@@ -91,7 +91,7 @@ class Emitter(LanesIr):
         go = self.function.append_basic_block("go")
         leave = self.function.append_basic_block("leave")
         self._ask = self.function.append_basic_block("ask")
-        self._suspect = self.function.append_basic_block("suspect")
+        self.suspect = self.function.append_basic_block("suspect")
         self.b.branch(self.choosing)
         self.b.position_at_end(self.choosing)
         lowest = self.choose_lanes(end)
@@ -121,10 +121,10 @@ class Emitter(LanesIr):
         self.b.position_at_end(self._ask)
         self.send(where)
         self.b.ret(LONG(s.ASK))
-        self.b.position_at_end(self._suspect)
+        self.b.position_at_end(self.suspect)
         self.b.ret(LONG(s.SUSPECT))
         self.b.position_at_end(run)
-        choose = self.b.switch(where, self._suspect)
+        choose = self.b.switch(where, self.suspect)
         for index, block in enumerate(blocks):
             begin = self.function.append_basic_block(f"block{index}")
             choose.add_case(LONG(index), begin)
@@ -141,7 +141,7 @@ class Emitter(LanesIr):
             in_vain = self.b.add(self.number_in_state(s.IN_VAIN), LONG(1))
             self.set_in_state(s.IN_VAIN, in_vain)
             goes_on = self.function.append_basic_block("goes_on")
-            self.b.cbranch(self.b.icmp_signed("<", in_vain, LONG(MOST_VISITS)), goes_on, self._suspect)
+            self.b.cbranch(self.b.icmp_signed("<", in_vain, LONG(MOST_VISITS)), goes_on, self.suspect)
             self.b.position_at_end(goes_on)
         for instruction in block.body:
             self._instruction(instruction)
@@ -171,7 +171,7 @@ class Emitter(LanesIr):
             self._barrier(instruction, block)
             return
         if instruction is not None and instruction.opcode == "trap":
-            self.b.branch(self._suspect)
+            self.b.branch(self.suspect)
             return
         chosen = None
         if instruction is not None and instruction.opcode == "brx":
@@ -394,5 +394,5 @@ class Emitter(LanesIr):
         mask = self.b.zext(self.running, LONG)
         result = self.called(self._access_at, [self.state_number, LONG(number), mask])
         fine = self.function.append_basic_block("fine")
-        self.b.cbranch(self.b.icmp_signed("==", result, LONG(s.GO_ON)), fine, self._suspect)
+        self.b.cbranch(self.b.icmp_signed("==", result, LONG(s.GO_ON)), fine, self.suspect)
         self.b.position_at_end(fine)
