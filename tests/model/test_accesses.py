@@ -61,11 +61,6 @@ def test_a_column_on_3_x() -> None:
     assert [totals(access, layout, one).max_degree for one in (Hardware((3, 5), 8), H200)] == [8, 16]
 
 
-def test_contiguous_float4_waste_nothing() -> None:
-    found = totals(access_of("row; width=16"), layout_of("64x64"))
-    assert (found.bytes_asked, found.bytes_wasted) == (64 * 64 * 4, 0)
-
-
 # -- who asks for what
 
 
@@ -91,15 +86,12 @@ def test_warps_share_the_requests_of_a_step() -> None:
     assert elements(Access("row", warps=4, steps=2), layout)[1, 2, 0] == 6 * 32
 
 
-def test_a_tile_is_as_many_lanes_across_as_it_is_told() -> None:
+def test_a_tile_is_as_many_lanes_across_as_it_is_told_and_past_the_edge_lanes_are_off() -> None:
     found = elements(Access("tile", across=16), Layout((4, 64)))
     assert found.shape == (8, 1, 32)
     assert found[1, 0].tolist() == [*range(16, 32), *range(64 + 16, 64 + 32)]
     wide = elements(Access("tile", width=16, across=4), Layout((8, 32)))
     assert wide[1, 0, :5].tolist() == [16, 20, 24, 28, 32 + 16]
-
-
-def test_a_tile_past_the_edge_switches_lanes_off() -> None:
     found = elements(Access("tile", across=8), Layout((3, 10)))
     assert found.shape == (2, 1, 32)
     assert found[1, 0].reshape(4, 8)[:, 1:4].tolist() == [[9, -1, -1], [19, -1, -1], [29, -1, -1], [-1, -1, -1]]
@@ -133,10 +125,8 @@ def test_a_formula_gives_an_index_a_number_or_an_index_and_whether_the_lane_is_o
     assert elements(access_of("warp, lane, lane < 2; warps=3"), layout)[0, 2, :4].tolist() == [64, 65, -1, -1]
     assert elements(access_of("lane, lane > 30"), Layout((32,)))[0, 0, 29:].tolist() == [-1, -1, 31]
     assert elements(access_of("1, 2, lane"), Layout((2, 3, 32)))[0, 0, 7] == 5 * 32 + 7
-
-
-def test_a_lane_that_is_off_may_be_outside() -> None:
-    assert elements(access_of("lane, 0, lane < 4"), Layout((4, 4)))[0, 0, :5].tolist() == [0, 4, 8, 12, -1]
+    off_outside = elements(access_of("lane, 0, lane < 4"), Layout((4, 4)))
+    assert off_outside[0, 0, :5].tolist() == [0, 4, 8, 12, -1]
 
 
 def test_lanes_past_the_last_matrix_are_off_whatever_the_formula_says() -> None:
@@ -163,30 +153,29 @@ def test_a_lane_that_is_off_has_no_bank() -> None:
 
 
 def test_bytes_wasted_are_what_the_wavefronts_could_have_moved_more() -> None:
-    one = totals(access_of("column; steps=1"), layout_of("32x32"))
-    assert (one.requests, one.wavefronts, one.ideal, one.bytes_asked, one.bytes_wasted) == (1, 32, 1, 128, 31 * 128)
-    shared = totals(access_of("0"), layout_of("32"))
-    assert (shared.bytes_asked, shared.bytes_wasted) == (4, 124)
-    kepler = totals(access_of("column; steps=1"), layout_of("32x32"), Hardware((3, 5), 8))
-    assert (kepler.wavefronts, kepler.bytes_wasted) == (16, 16 * 256 - 128)  # two words of 4 bytes go together
+    for access, layout, hardware, found in [
+        ("column; steps=1", "32x32", H200, (32, 128, 31 * 128)),
+        ("0", "32", H200, (1, 4, 124)),
+        ("column; steps=1", "32x32", Hardware((3, 5), 8), (16, 128, 16 * 256 - 128)),  # two words of 4 bytes together
+        ("row; width=16", "64x64", H200, (128, 64 * 64 * 4, 0)),
+    ]:
+        one = totals(access_of(access), layout_of(layout), hardware)
+        assert (one.wavefronts, one.bytes_asked, one.bytes_wasted) == found
 
 
 # -- text
 
 
-@pytest.mark.parametrize(
-    ("text", "access"),
-    [
+def test_an_access_is_read_from_text() -> None:
+    for text, access in [
         ("column", Access("column")),
         (" row ;op=store; width=16 ;warps=4", Access("row", "store", 16, 4)),
         ("tile; across=16; steps=3", Access("tile", steps=3, across=16)),
         ("matrices; op=stmatrix_x4; across=4", Access("matrices", "stmatrix_x4", across=4)),
         ("lane*2,(warp); warps=2", Access("lane * 2, warp", warps=2)),
-    ],
-)
-def test_an_access_is_read_from_text(text: str, access: Access) -> None:
-    assert access_of(text) == access
-    assert access_of(access.text) == access
+    ]:
+        assert access_of(text) == access
+        assert access_of(access.text) == access
 
 
 @given(
@@ -235,21 +224,15 @@ def test_what_is_no_access_to_the_array_is_refused_in_one_line() -> None:
         assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("layout", "access", "says"),
-    [
+def test_what_a_lane_asks_for_has_to_stay_whole_and_aligned_and_a_step_to_be_there() -> None:
+    for layout, access, says in [
         ("32x33", "row; width=16", "a row of 33 float32 is not a whole number of 16 bytes"),
         ("32x32; swizzle=xor", "row; width=16", "16 bytes of a lane do not stay together; swizzle larger pieces"),
         ("32x32; pad=1", "column; width=16", "not a multiple of 16"),
-    ],
-)
-def test_what_a_lane_asks_for_has_to_stay_whole_and_aligned(layout: str, access: str, says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        totals(access_of(access), layout_of(layout))
+    ]:
+        with pytest.raises(InputError, match=says):
+            totals(access_of(access), layout_of(layout))
     assert requests(access_of("row; width=16"), layout_of("32x32; swizzle=xor 3 2")).shape == (8, 1, 32)
-
-
-def test_a_step_or_warp_that_there_is_not_is_refused() -> None:
     with pytest.raises(InputError, match="has 32 steps of 1 warps, counted from 0"):
         lanes(access_of("column"), layout_of("32x32"), step=32)
 

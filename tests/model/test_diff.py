@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pytest
 from helpers.made_kernels import TURN
 from helpers.strategies import a_launch, totals
 
@@ -73,23 +72,17 @@ def test_another_constant_changes_counts_at_the_same_sites(tmp_path: Path) -> No
     assert pair.worse(15.4) == ("wavefronts",)
 
 
-def test_lines_that_moved_are_followed(tmp_path: Path) -> None:
+def test_lines_that_moved_or_were_rewritten_are_followed(tmp_path: Path) -> None:
     more = ("    cuda.syncthreads()\n", "    cuda.syncthreads()\n    # one\n    # two\n")
     above = ("PITCH = 33\n", "# a comment\nPITCH = 33\n")
-    pair = only(diff(run(tmp_path), run(tmp_path, more, above)))
-    assert lines(pair) == [(11, 12), (11, 12), (13, 16), (13, 16)]
-
-
-def test_a_line_that_was_rewritten_is_the_same_site(tmp_path: Path) -> None:
-    swapped = ("out[y, x] = tile[x, y]", "out[x, y] = tile[y, x]")
-    pair = only(diff(run(tmp_path), run(tmp_path, swapped)))
-    assert lines(pair) == [(11, 11), (11, 11), (13, 13), (13, 13)]
-
-
-def test_an_array_may_have_another_name_in_a_rewritten_line(tmp_path: Path) -> None:
-    renamed = ("tile", "sheet")
-    pair = only(diff(run(tmp_path), run(tmp_path, renamed)))
-    assert lines(pair) == [(11, 11), (11, 11), (13, 13), (13, 13)]
+    there = (11, 11, 13, 13)
+    for changes, now in [
+        ((more, above), (12, 12, 16, 16)),
+        ([("out[y, x] = tile[x, y]", "out[x, y] = tile[y, x]")], there),
+        ([("tile", "sheet")], there),  # another name
+    ]:
+        pair = only(diff(run(tmp_path), run(tmp_path, *changes)))
+        assert lines(pair) == list(zip(there, now, strict=True))
 
 
 def test_accesses_that_came_and_went_stand_in_their_place(tmp_path: Path) -> None:
@@ -126,26 +119,17 @@ def timed(recording: Recording, low: float, median: float, high: float) -> Recor
     return replace(recording, launches=launches)
 
 
-@pytest.mark.parametrize(
-    ("after", "tolerance", "worse"),
-    [
+def test_a_time_is_worse_only_beyond_its_noise_and_where_both_have_one(tmp_path: Path) -> None:
+    recording = run(tmp_path)
+    for after, tolerance, worse in [
         ((1.9, 2.0, 2.1), 0.0, ("time",)),
         ((1.9, 2.0, 2.1), 1.0, ()),  # twice the time is 100 % more, not more than that
         ((1.04, 1.2, 1.3), 0.0, ()),  # the intervals overlap
         ((0.8, 0.9, 0.95), 0.0, ()),
-    ],
-)
-def test_a_time_is_worse_only_beyond_its_noise(
-    tmp_path: Path, after: tuple[float, float, float], tolerance: float, worse: tuple[str, ...]
-) -> None:
-    recording = run(tmp_path)
-    pair = only(diff(timed(recording, 0.95, 1.0, 1.05), timed(recording, *after)))
-    assert pair.times == (1.0, after[1])
-    assert pair.worse(tolerance) == worse
-
-
-def test_a_time_that_only_one_has_is_not_compared(tmp_path: Path) -> None:
-    recording = run(tmp_path)
+    ]:
+        pair = only(diff(timed(recording, 0.95, 1.0, 1.05), timed(recording, *after)))
+        assert pair.times == (1.0, after[1])
+        assert pair.worse(tolerance) == worse
     pair = only(diff(recording, timed(recording, 1.9, 2.0, 2.1)))
     assert (pair.times, pair.worse(0)) == (None, ())
 
@@ -157,15 +141,11 @@ def test_nothing_is_what_any_cost_outgrows() -> None:
     assert grew(100, 111, 0.1)
 
 
-def test_launches_of_a_loop_are_one_group_whatever_they_stored() -> None:
+def test_launches_of_a_loop_are_one_group_whatever_they_stored_and_others_or_measured_ones_stand_alone() -> None:
     launch = a_launch()
-    other = replace(launch, requests=replace(launch.requests, values=np.zeros((96, 32))))
-    assert duplicates((launch, other, launch)) == ((0, 1, 2),)
-
-
-def test_another_kernel_size_address_or_total_is_another_group() -> None:
-    launch = a_launch()
+    alike = replace(launch, requests=replace(launch.requests, values=np.zeros((96, 32))))
     moved = replace(launch.requests, addresses=launch.requests.addresses + 4)
+    time = Timing(1.0, 0.9, 1.1, 0.9, 1.1, 0.5, 10, 1000, (), False, "2026-01-31T12:00:00+00:00", {})
     others = [
         replace(launch, kernel="other"),
         replace(launch, file="other.py"),
@@ -173,15 +153,7 @@ def test_another_kernel_size_address_or_total_is_another_group() -> None:
         replace(launch, dynamic_shared=64),
         replace(launch, requests=moved),
         replace(launch, totals=totals(launch)),
+        *[replace(launch, time=time)] * 2,
     ]
-    assert duplicates((launch, *others, launch)) == ((0, 7), (1,), (2,), (3,), (4,), (5,), (6,))
-
-
-def test_a_measured_launch_stands_alone() -> None:
-    time = Timing(1.0, 0.9, 1.1, 0.9, 1.1, 0.5, 10, 1000, (), False, "2026-01-31T12:00:00+00:00", {})
-    launch, timed = a_launch(), replace(a_launch(), time=time)
-    assert duplicates((launch, timed, launch, timed)) == ((0, 2), (1,), (3,))
-
-
-def test_nothing_is_no_group() -> None:
+    assert duplicates((launch, *others, alike, launch)) == ((0, 9, 10), *((n,) for n in range(1, 9)))
     assert duplicates(()) == ()

@@ -103,15 +103,11 @@ def test_a_pad_for_sixteen_bytes_is_four_words() -> None:
         score(access, 4, Pad(32, 1))
 
 
-def test_a_float64_tile_of_33_columns_needs_no_cure_because_half_warps_go_apart() -> None:
-    access = ArrayRequests(0, "load", 8, (264 * LANES)[None], np.array([1]))
-    assert score(access, 8) == Score(2, 0, 1)
-
-
-def test_lanes_that_update_one_element_cannot_be_laid_out_apart() -> None:
+def test_updates_of_one_element_cannot_be_laid_out_apart_and_those_that_cannot_be_counted_are_left_out() -> None:
     counts = array("counts", "shared", (256,), 1024)
-    sites = (site("counts", "shared", "atomic_add"),)
-    assert fixes(launch(sites, [(0, np.full(32, 1024))], (counts,))) == (None, None)
+    one, floats = (site("counts", "shared", "atomic_add", dtype=dtype) for dtype in ("int32", "float32"))
+    assert fixes(launch((one,), [(0, np.full(32, 1024))], (counts,))) == (None, None)
+    assert recorded(launch((floats,), [(0, 1024 + 4 * LANES)], (counts,)), 0) == ()
 
 
 def test_a_layout_that_only_helps_is_better_than_none() -> None:
@@ -120,12 +116,6 @@ def test_a_layout_that_only_helps_is_better_than_none() -> None:
     padded, _ = fixes(launch((site("counts", "shared", "atomic_add"),), [(0, twice)], (counts,)))
     assert padded.layout == Pad(32, 1)
     assert (padded.before, padded.after) == ((Score(32, 31, 32),), (Score(30, 29, 30),))
-
-
-def test_updates_that_cannot_be_counted_are_left_out() -> None:
-    counts = array("counts", "shared", (64,), 1024)
-    floats = site("counts", "shared", "atomic_add", dtype="float32")
-    assert recorded(launch((floats,), [(0, 1024 + 4 * LANES)], (counts,)), 0) == ()
 
 
 def test_a_swizzle_of_a_power_of_two_is_the_one_of_cute() -> None:

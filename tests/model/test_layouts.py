@@ -12,51 +12,34 @@ from smemviz.model.layout.swizzles import Cute, Free, Swizzle, Xor, swizzle_of
 
 def test_a_padded_tile_lies_as_the_wider_array_does() -> None:
     layout = Layout((32, 32), "float64", pad=1, base=1024)
-    wide = np.arange(32 * 33).reshape(32, 33)
-    assert np.array_equal(layout.table(), 1024 + 8 * wide[:, :32])
+    assert np.array_equal(layout.table(), 1024 + 8 * np.arange(32 * 33).reshape(32, 33)[:, :32])
     assert (layout.nbytes, layout.unused_bytes) == (32 * 33 * 8, 256)
+    whole = Layout((32, 32), "int32", 40, 1, 128, Xor(5))
+    assert whole.plain == Layout((32, 32), "int32", 40, 0, 128)
 
 
-def test_a_pitch_and_a_pad_add_up() -> None:
-    layout = Layout((4, 6), "int16", pitch=8, pad=3)
-    assert layout.stride == 11
-    assert layout.address(np.array([0, 5, 6, 23, -1])).tolist() == [0, 10, 22, 76, -1]
-    assert (layout.nbytes, layout.unused_bytes) == (88, 40)
+def test_where_elements_lie_and_how_many_places_there_are() -> None:
+    """Planes count rows on; one dimension has rows of banks or of a pitch, whole where it is swizzled."""
+    for layout, elements, placed in [
+        (Layout((4, 6), "int16", pitch=8, pad=3), 44, {0: 0, 5: 5, 6: 11, 23: 38}),
+        (Layout((2, 3, 8), "float32", pad=2, swizzle=Xor(2)), 60, {8: 10 + (0 ^ 1), 3 * 8: 30 + (0 ^ 3)}),
+        (Layout((100,), "float32", pad=1), 104, {31: 31, 32: 33, 99: 102}),
+        (Layout((100,), "float32", pitch=10, pad=2), 120, {9: 9, 10: 12, 99: 117}),
+        (Layout((100,), "float32", swizzle=Xor(2)), 128, {}),
+        (Layout((100,), "float32", swizzle=Cute(3, 0, 4)), 128, {}),
+        # 33 x 33 are 1,089 elements; groups of 2**(4 + 3) change places.
+        (Layout((33, 33), "float32", swizzle=Cute(3, 4, 3)), 1152, {}),
+        (Layout((227, 256), base=1024), 227 * 256, {}),  # the largest that a block can have
+    ]:
+        assert (layout.elements, layout.nbytes) == (elements, elements * layout.itemsize), layout
+        assert layout.place(np.array([*placed], int)).tolist() == [*placed.values()], layout
+    padded = Layout((4, 6), "int16", pitch=8, pad=3)
+    assert (padded.unused_bytes, padded.address(np.array([6, -1])).tolist()) == (40, [22, -1])
+    table = Layout((100,), "float32", pad=1).table()
+    assert (table.shape, (table < 0).sum()) == ((4, 32), 28)
 
 
-def test_planes_count_rows_on() -> None:
-    layout = Layout((2, 3, 8), "float32", pad=2, swizzle=Xor(2))
-    assert (layout.rows, layout.columns, layout.nbytes) == (6, 8, 240)
-    assert layout.place(np.array([8, 3 * 8])).tolist() == [10 + (0 ^ 1), 30 + (0 ^ 3)]
-
-
-def test_one_dimension_has_rows_of_banks_or_of_a_pitch() -> None:
-    banks = Layout((100,), "float32", pad=1)
-    assert (banks.columns, banks.rows, banks.elements) == (32, 4, 104)
-    assert banks.place(np.array([31, 32, 99])).tolist() == [31, 33, 102]
-    own = Layout((100,), "float32", pitch=10, pad=2)
-    assert own.place(np.array([9, 10, 99])).tolist() == [9, 12, 117]
-    assert own.elements == 120
-    assert banks.table().shape == (4, 32)
-    assert (banks.table() < 0).sum() == 28
-
-
-def test_a_swizzled_array_of_one_dimension_has_whole_rows() -> None:
-    assert Layout((100,), "float32", swizzle=Xor(2)).elements == 128
-    assert Layout((100,), "float32", swizzle=Cute(3, 0, 4)).elements == 128
-
-
-def test_a_swizzle_of_cute_gets_the_places_it_moves() -> None:
-    # 33 x 33 are 1,089 elements; groups of 2**(4 + 3) change places.
-    assert Layout((33, 33), "float32", swizzle=Cute(3, 4, 3)).elements == 1152
-
-
-def test_plain_is_the_array_as_it_was_meant() -> None:
-    layout = Layout((32, 32), "int32", 40, 1, 128, Xor(5))
-    assert layout.plain == Layout((32, 32), "int32", 40, 0, 128)
-
-
-def test_a_layout_is_read_from_text() -> None:
+def test_a_layout_is_read_from_text_which_says_only_what_is_not_usual() -> None:
     for text, layout in [
         ("32x32", Layout((32, 32))),
         ("32X33 float64", Layout((32, 33), "float64")),
@@ -67,9 +50,6 @@ def test_a_layout_is_read_from_text() -> None:
     ]:
         assert layout_of(text) == layout
         assert layout_of(layout.text) == layout
-
-
-def test_the_text_says_only_what_is_not_usual() -> None:
     assert Layout((32, 32)).text == "32x32 float32"
     assert Layout((32, 32), "int32", 36, 1, 4, Xor(5)).text == "32x32 int32; pitch=36; pad=1; base=4; swizzle=xor 5 0 0"
 
@@ -89,8 +69,8 @@ def test_any_layout_is_read_back_from_its_text(layout: Layout) -> None:
     assert layout_of(layout.text) == layout
 
 
-def test_what_is_no_layout_is_refused_in_one_line() -> None:
-    for text, says in [
+def test_what_is_no_layout_or_no_swizzle_is_refused_in_one_line() -> None:
+    layouts = [
         ("", "'' is not a shape; write whole numbers with x between them, as 32x33"),
         ("32x", "'32x' is not a shape"),
         ("0x4", "a shape has one to four sizes of at least 1, not 0x4"),
@@ -106,15 +86,22 @@ def test_what_is_no_layout_is_refused_in_one_line() -> None:
         ("9999999x9999999x9999999", "is larger than"),
         ("8x8; base=9999996", "starts behind"),
         ("32x32; swizzle=column +", "'column +' is not a formula"),
-    ]:
-        with pytest.raises(InputError) as error:
-            layout_of(text)
-        assert says in str(error.value)
-        assert "\n" not in str(error.value)
-
-
-def test_the_largest_array_that_a_block_can_have_is_taken() -> None:
-    assert Layout((227, 256), base=1024).nbytes == 227 * 1024
+    ]
+    swizzles = [
+        ("xor 0", "xor 0 0 0: bits is 0; it can be 1 to 18"),
+        ("xor 19", "bits is 19"),
+        ("Swizzle<3, 3, 2>", "shift is 2; it can be 3 to 18"),
+        ("Swizzle<3, 3>", "is not a formula"),
+        ("xor 1 2 3 4", "is not a formula"),
+        ("column, row", "one formula, the new column"),
+        ("lane ^ row", "lane is not known here; there are row, column"),
+    ]
+    for read, cases in ((layout_of, layouts), (swizzle_of, swizzles)):
+        for text, says in cases:
+            with pytest.raises(InputError) as error:
+                read(text)
+            assert says in str(error.value)
+            assert "\n" not in str(error.value)
 
 
 def cute(x: int, bits: int, base: int, shift: int) -> int:
@@ -182,22 +169,6 @@ def test_every_swizzle_that_an_array_takes_is_a_permutation_of_what_is_declared(
 @given(SWIZZLES)
 def test_a_swizzle_is_read_back_from_its_text(swizzle: Swizzle) -> None:
     assert swizzle_of(swizzle.text) == swizzle
-
-
-def test_what_is_no_swizzle_is_refused_in_one_line() -> None:
-    for text, says in [
-        ("xor 0", "xor 0 0 0: bits is 0; it can be 1 to 18"),
-        ("xor 19", "bits is 19"),
-        ("Swizzle<3, 3, 2>", "shift is 2; it can be 3 to 18"),
-        ("Swizzle<3, 3>", "is not a formula"),
-        ("xor 1 2 3 4", "is not a formula"),
-        ("column, row", "one formula, the new column"),
-        ("lane ^ row", "lane is not known here; there are row, column"),
-    ]:
-        with pytest.raises(InputError) as error:
-            swizzle_of(text)
-        assert says in str(error.value)
-        assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(

@@ -35,22 +35,18 @@ def square() -> Launch:
     return launches.launch(SITES, rows)
 
 
-def test_one_row_per_site_in_order() -> None:
-    assert summarize(square()) == (
+def test_one_row_of_plain_numbers_per_site_in_order() -> None:
+    reason = "A float atomic is a compare-and-swap loop; how often it runs depends on the data."
+    rows = square().summary()
+    assert rows == summarize(square())
+    assert rows == (
         SiteSummary(2, 2, 2, 0, 1, None),
         SiteSummary(1, 32, 1, 31, 32, None),
         SiteSummary(2, None, None, None, None, 8),
-        SiteSummary(
-            1,
-            *(None,) * 5,
-            reason="A float atomic is a compare-and-swap loop; how often it runs depends on the data.",
-        ),
+        SiteSummary(1, *(None,) * 5, reason=reason),
         SiteSummary(0, 0, 0, 0, 0, None),
     )
-
-
-def test_the_launch_hands_on_its_summary() -> None:
-    assert square().summary() == summarize(square())
+    assert {type(value) for row in rows for value in astuple(row)} <= {int, bool, str, type(None)}
     assert square().summary(cc=(3, 5))[1] == SiteSummary(1, 16, 1, 15, 16, None)
 
 
@@ -115,10 +111,6 @@ def test_totals_of_count_degrees_and_leave_what_does_not_apply_at_0() -> None:
     assert all(column.dtype == np.int64 for column in vars(totals).values())
 
 
-def test_a_summary_holds_plain_numbers() -> None:
-    assert {type(value) for row in summarize(square()) for value in astuple(row)} <= {int, bool, str, type(None)}
-
-
 def of(kernel: str, file: str = "square") -> Launch:
     return h200(file)[kernel]
 
@@ -148,62 +140,42 @@ def test_of_global_memory_it_is_what_sectors_move_unused() -> None:
     assert [bytes_wasted(launch, i) for i in range(2)] == [0, 192 * (32 * 32 - 128)]
 
 
-def test_a_lane_that_shares_its_bytes_asks_for_them_once() -> None:
-    site = next(site for site in of("set_row_read_col").sites if site.space == "global")
-    assert bytes_wasted(a_launch(site, [[0] * 32]), 0) == 32 - 4
-
-
-@pytest.mark.parametrize("matrices", [1, 2, 4])
-def test_lanes_past_the_last_matrix_ask_for_nothing(matrices: int) -> None:
+def test_lanes_that_share_bytes_or_lie_past_the_last_matrix_ask_for_nothing() -> None:
     """Rows of 16 bytes side by side fill a wavefront of 128 bytes for each matrix, whatever lanes beyond hold."""
-    shared = next(site for site in of("set_row_read_col").sites if site.space == "shared")
-    site = replace(shared, op=f"ldmatrix_x{matrices}", width=16)
-    assert bytes_wasted(a_launch(site, [[16 * lane for lane in range(32)]]), 0) == 0
+    shared, global_ = (
+        next(site for site in of("set_row_read_col").sites if site.space == space) for space in ("shared", "global")
+    )
+    assert bytes_wasted(a_launch(global_, [[0] * 32]), 0) == 32 - 4
+    for matrices in (1, 2, 4):
+        site = replace(shared, op=f"ldmatrix_x{matrices}", width=16)
+        assert bytes_wasted(a_launch(site, [[16 * lane for lane in range(32)]]), 0) == 0
 
 
-def test_it_is_not_known_where_part_was_not_logged() -> None:
+def test_it_is_not_known_where_part_was_not_logged_or_wavefronts_depend_on_the_data() -> None:
     launch = of("set_row_read_col")
     cut = replace(launch, totals=totals(launch, 100))
     assert [bytes_wasted(cut, i) for i in range(3)] == [None] * 3
     assert bytes_wasted(cut, 0, Hardware((3, 5))) is None  # counted from what was logged: it is not all
-
-
-def test_it_is_not_known_where_wavefronts_depend_on_the_data() -> None:
     launch = of("weigh_in_shared_memory", "histogram")
     atomic = next(i for i, row in enumerate(summarize(launch, Hardware((3, 5)))) if row.reason is not None)
     assert bytes_wasted(launch, atomic, Hardware((3, 5))) is None  # a loop around a lock
 
 
-@pytest.mark.parametrize(("width", "best"), [(1, 1), (2, 2), (4, 4), (8, 8), (16, 16)])
-def test_a_full_warp_side_by_side_moves_no_more_than_it_uses(width: int, best: int) -> None:
-    assert sectors(LANE * width, width) == best
-    assert bytes_used(LANE * width, width) == best * SECTOR_BYTES
-
-
-def test_a_column_moves_a_sector_for_every_lane() -> None:
-    assert sectors(LANE * 128, 4) == 32
-    assert bytes_used(LANE * 128, 4) == 128
-
-
-def test_a_shifted_warp_moves_one_more() -> None:
-    assert sectors(LANE * 4 + 4, 4) == 5
-
-
-def test_a_broadcast_moves_one() -> None:
-    assert sectors(np.full((2, 32), 4096), 4).tolist() == [1, 1]
-    assert bytes_used(np.full(32, 4096), 4) == 4
-
-
-def test_lanes_that_are_off_move_nothing() -> None:
-    assert sectors(np.full(32, -1), 4) == 0
-    assert sectors(np.where(LANE < 8, LANE * 4, -1), 4) == 1
-    assert sectors(np.zeros((0, 32), int), 4).shape == (0,)
-
-
-def test_device_addresses_are_not_cut_short() -> None:
-    base = 0x7F_8000_0000
-    assert sectors(base + LANE * (1 << 32), 4) == 32
-    assert sectors(np.where(LANE % 2, base, base + (1 << 45)), 4) == 2
+def test_sectors_that_are_moved_and_bytes_that_are_used() -> None:
+    base = 0x7F_8000_0000  # as on a device
+    for addresses, width, moved, used in [
+        *((LANE * width, width, width, width * SECTOR_BYTES) for width in (1, 2, 4, 8, 16)),  # all that is moved
+        (LANE * 128, 4, 32, 128),
+        (LANE * 4 + 4, 4, 5, 128),
+        (np.full(32, 4096), 4, 1, 4),
+        (np.full((2, 32), 4096), 4, [1, 1], [4, 4]),
+        (np.full(32, -1), 4, 0, 0),
+        (np.where(LANE < 8, LANE * 4, -1), 4, 1, 32),
+        (np.zeros((0, 32), int), 4, [], []),
+        (base + LANE * (1 << 32), 4, 32, 128),
+        (np.where(LANE % 2, base, base + (1 << 45)), 4, 2, 8),
+    ]:
+        assert (sectors(addresses, width).tolist(), bytes_used(addresses, width).tolist()) == (moved, used)
 
 
 @given(st.sampled_from([1, 2, 4, 8, 16]), st.lists(st.integers(-1, 1 << 43), min_size=32, max_size=32))
