@@ -63,13 +63,16 @@ def test_bars_in_conflict_are_hatched_and_every_bar_has_its_number(theme: ThemeN
     assert least_width(figure) == 52 + 16 + 7 * (8 + 7 * len("1,234"))
 
 
-def test_a_launch_without_shared_memory_has_nothing_to_show() -> None:
+def test_a_launch_without_shared_memory_has_nothing_to_show_and_no_lane_is_no_request() -> None:
     found = h200("transpose")
     launch = found["copy"]
     figure = degrees(degrees_of(launch))
     assert not figure.data
     assert figure.layout.meta["says"] == "No request of this launch has a degree."
     assert "<details>" not in report_page(found, [(launch, 0)], H200)
+    launch = conflicting()
+    off = replace(launch.requests, addresses=np.full_like(launch.requests.addresses, -1))
+    assert degrees_of(replace(launch, requests=off)).requests == {}
 
 
 def test_the_report_draws_the_bars_and_writes_their_table() -> None:
@@ -92,9 +95,3 @@ def test_every_text_is_a_message() -> None:
         shown = [FIGURES["degrees"].draw(asked), caption(asked), FIGURES["degrees"].title]
         shown += [described_degrees(Degrees({}, 0, True)), described_degrees(Degrees({1: 2}, 3, False))]
         assert forgotten(shown) == []
-
-
-def test_no_lane_is_no_request() -> None:
-    launch = conflicting()
-    off = replace(launch.requests, addresses=np.full_like(launch.requests.addresses, -1))
-    assert degrees_of(replace(launch, requests=off)).requests == {}

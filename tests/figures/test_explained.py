@@ -73,35 +73,6 @@ def test_a_column_meets_in_one_bank_and_a_pad_of_one_cures_it() -> None:
     )
 
 
-def test_a_padded_column_has_a_stride_without_a_common_divisor() -> None:
-    said = gallery("square", "set_row_read_col_pad")["tile[tx, ty]", "load"]
-    assert said.because == (
-        "Neighbouring lanes are 33 words apart, 1 row down: "
-        "gcd(33, 32) = 1, so 32 lanes fall into 32 of 32 banks, one each."
-    )
-
-
-def test_dynamic_memory_is_padded_in_the_index() -> None:
-    said = gallery("square", "set_row_read_col_dyn")["tile[col_idx]", "load"]
-    assert said.fix == (
-        "Leave 1 element of tile unused after every 32, index i + i // 32 (128 bytes more), or swizzle to "
-        "tile[i ^ (i // 32)]: no excess is left at its 2 accesses, 992 before."
-    )
-
-
-def test_two_columns_side_by_side_need_a_pad_of_two() -> None:
-    said = gallery("rectangle", "set_row_read_col")["tile[icol, irow]", "load"]
-    assert said.pattern == "groups of 16 lanes: 32 words, then 1 word"
-    assert said.because == (
-        "Lanes in groups of 16 are 32 words apart, the groups 1 word apart: "
-        "bank 0 has to deliver 16 different words to lanes 0-15, 16-way."
-    )
-    assert said.fix == (
-        "Pad the row of tile by 2, (16, 32) -> (16, 34) (128 bytes more), or swizzle to tile[r, c ^ (r << 1)]: "
-        "no excess is left at its 2 accesses, 240 before."
-    )
-
-
 def test_of_several_patterns_the_costliest_is_told() -> None:
     said = gallery("reduce", "neighbours_by_close_threads")["held[i]", "load"]
     assert said.pattern == "mixed: stride of 8 words; stride of 16 words; stride of 32 words and 5 more"
@@ -112,21 +83,35 @@ def test_of_several_patterns_the_costliest_is_told() -> None:
     assert sum(times for _, times in said.patterns) == 48
 
 
-def test_lanes_that_are_spread_out_are_told_apart_from_neighbours() -> None:
-    said = gallery("reduce", "neighbours_by_spread_threads")["held[t]", "load"]
-    assert said.because == (
-        "In 32 of 188 requests, every second lane is active, and the active lanes are 2 words apart: "
-        "no bank has to deliver two different words at once."
-    )
-
-
-def test_a_swizzled_tile_is_known_by_its_xor() -> None:
-    said = gallery("transpose", "swizzled_tile")["held[tx, ty ^ tx]", "load"]
-    assert said.pattern == "mixed: XOR swizzle; stride of 31 words; stride of 33 words"
-    assert said.because == (
-        "In 180 of 192 requests, an XOR permutes the addresses of the lanes, as a swizzle does: "
-        "no bank has to deliver two different words at once."
-    )
+def test_other_kernels_of_the_gallery_are_told_by_their_pattern_its_banks_and_its_fix() -> None:
+    for file, kernel, access, pattern, because, fix in [
+        ("square", "set_row_read_col_pad", ("tile[tx, ty]", "load"), "stride of 33 words",
+            "Neighbouring lanes are 33 words apart, 1 row down: "
+            "gcd(33, 32) = 1, so 32 lanes fall into 32 of 32 banks, one each.", None),
+        ("square", "set_row_read_col_dyn", ("tile[col_idx]", "load"), "stride of 32 words",
+            "Neighbouring lanes are 32 words apart: gcd(32, 32) = 32, so 32 lanes fall into 1 of 32 banks, 32-way.",
+            "Leave 1 element of tile unused after every 32, index i + i // 32 (128 bytes more), or swizzle to "
+            "tile[i ^ (i // 32)]: no excess is left at its 2 accesses, 992 before."),
+        ("rectangle", "set_row_read_col", ("tile[icol, irow]", "load"), "groups of 16 lanes: 32 words, then 1 word",
+            "Lanes in groups of 16 are 32 words apart, the groups 1 word apart: "
+            "bank 0 has to deliver 16 different words to lanes 0-15, 16-way.",
+            "Pad the row of tile by 2, (16, 32) -> (16, 34) (128 bytes more), or swizzle to tile[r, c ^ (r << 1)]: "
+            "no excess is left at its 2 accesses, 240 before."),
+        ("reduce", "neighbours_by_spread_threads", ("held[t]", "load"), None,
+            "In 32 of 188 requests, every second lane is active, and the active lanes are 2 words apart: "
+            "no bank has to deliver two different words at once.", None),
+        ("transpose", "swizzled_tile", ("held[tx, ty ^ tx]", "load"),
+            "mixed: XOR swizzle; stride of 31 words; stride of 33 words",
+            "In 180 of 192 requests, an XOR permutes the addresses of the lanes, as a swizzle does: "
+            "no bank has to deliver two different words at once.", None),
+        ("histogram", "count_in_shared_memory", ("cuda.atomic.add(held, values[i], 1)", "reduce_inc"),
+            "data-dependent", "Loaded data decides where each lane goes: "
+            "bank 5 has to deliver 5 different words to lanes 2, 20, 25, 27-28, 5-way.",
+            "No pad or swizzle is sure to help where data decides which words are asked for."),
+    ]:  # fmt: skip
+        said = gallery(file, kernel)[access]
+        assert (said.because, said.fix) == (because, fix)
+        assert pattern in (said.pattern, None)
 
 
 def test_a_tile_that_a_tensor_copy_fills_gets_a_swizzle_that_copies_have_and_no_pad() -> None:
@@ -142,19 +127,29 @@ def test_a_tile_that_a_tensor_copy_fills_gets_a_swizzle_that_copies_have_and_no_
     )
 
 
-def test_nothing_is_promised_where_data_decides() -> None:
-    said = gallery("histogram", "count_in_shared_memory")["cuda.atomic.add(held, values[i], 1)", "reduce_inc"]
-    assert said.pattern == "data-dependent"
-    assert said.because == (
-        "Loaded data decides where each lane goes: "
-        "bank 5 has to deliver 5 different words to lanes 2, 20, 25, 27-28, 5-way."
-    )
-    assert said.fix == "No pad or swizzle is sure to help where data decides which words are asked for."
-
-
 def made(file: str, kernel: str, **constants: int) -> dict[tuple[str, str], Explained]:
     program = read_program(resources.kernels_dir() / f"{file}.py").with_constants(constants)
     return explained(run(program, engine="lockstep"), kernel)
+
+
+def test_squares_whose_side_is_no_power_of_two_get_a_pad_or_a_swizzle_where_one_helps() -> None:
+    for kernel, side, pattern, fix in [
+        ("set_row_read_col", 24, None, r"Pad the row of tile by 2.* 30 of .*"),
+        ("set_row_read_col", 20, None, r"Pad the row of tile by 2.* 22 of .*"),
+        (
+            "set_row_read_col",
+            12,
+            "irregular",
+            r"Swizzle to tile\[r, c \^ \(\(r >> 3\) << 1\)\]: 4 of 5 excess .* remain\.",
+        ),
+        ("set_col_read_col", 5, "irregular", None),
+    ]:
+        said = made("square", kernel, BDIMX=side)["tile[tx, ty]", "load"]
+        assert pattern in (said.pattern, None), side
+        assert re.fullmatch(fix, said.fix or "") if fix else said.fix is None, side
+    assert said.because == (  # it has no conflict, and is not put down to data
+        "No single stride, grouping or XOR describes these lanes: no bank has to deliver two different words at once."
+    )
 
 
 def test_columns_that_are_no_power_of_two_are_irregular_and_get_a_pad_all_the_same() -> None:
@@ -173,36 +168,19 @@ def test_columns_that_are_no_power_of_two_are_irregular_and_get_a_pad_all_the_sa
     assert [score.wavefronts for score in said.pad.after] == [20, 36]
 
 
-@pytest.mark.parametrize(
-    ("side", "pad", "left"), [(24, "Pad the row of tile by 2", 30), (20, "Pad the row of tile by 2", 22)]
-)
-def test_the_pad_of_a_square_whose_side_is_no_power_of_two(side: int, pad: str, left: int) -> None:
-    said = made("square", "set_row_read_col", BDIMX=side)["tile[tx, ty]", "load"]
-    assert said.fix is not None
-    assert said.fix.startswith(pad)
-    assert f"{left} of" in said.fix
-
-
-def test_of_a_square_of_12_no_pad_but_a_swizzle_helps() -> None:
-    said = made("square", "set_row_read_col", BDIMX=12)["tile[tx, ty]", "load"]
-    assert (said.pattern, said.pad) == ("irregular", None)
-    assert said.fix == "Swizzle to tile[r, c ^ ((r >> 3) << 1)]: 4 of 5 excess wavefronts remain."
-
-
-def test_what_is_irregular_and_has_no_conflict_is_not_put_down_to_data() -> None:
-    said = made("square", "set_col_read_col", BDIMX=5)["tile[tx, ty]", "load"]
-    assert (said.pattern, said.fix) == ("irregular", None)
-    assert said.because == (
-        "No single stride, grouping or XOR describes these lanes: no bank has to deliver two different words at once."
-    )
-
-
-def test_an_atomic_on_one_element_is_beyond_any_layout() -> None:
+def test_an_atomic_says_which_lanes_wait_for_which_and_what_cannot_be_known() -> None:
     said = one_site(np.zeros(32), op="atomic_add")
-    assert (
-        said.because == "All lanes ask for the same element: an atomic serves the 32 lanes one after the other, 32-way."
-    )
+    together = "All lanes ask for the same element: an atomic serves the 32 lanes one after the other, 32-way."
+    assert said.because == together
     assert said.fix == "No pad or swizzle helps lanes that update the same element; give warps copies to add up later."
+    said = one_site(4 * np.where(LANES < 3, 0, np.where(LANES == 3, 32, LANES)), op="atomic_add")
+    assert said.because == (
+        "No single stride, grouping or XOR describes these lanes: "
+        "lanes 0-3 meet in bank 0, 3 of them on word 0; an atomic serves them one by one, 4-way."
+    )
+    said = one_site(4 * LANES, op="atomic_add", dtype="float32")
+    loop = "a float atomic is a compare-and-swap loop; how often it runs depends on the data."
+    assert (said.because, said.fix) == (f"Neighbouring lanes are 1 word apart: {loop}", None)
 
 
 @pytest.mark.parametrize(
@@ -218,14 +196,6 @@ def test_an_atomic_on_one_element_is_beyond_any_layout() -> None:
 def test_one_element_for_all_lanes_is_broadcast_or_kept_once(op: str, width: int, dtype: str, said: str) -> None:
     because = one_site(np.zeros(32), op=op, width=width, dtype=dtype).because
     assert because == f"All lanes ask for the same element: {said}."
-
-
-def test_an_atomic_says_how_many_lanes_wait_for_one_word() -> None:
-    said = one_site(4 * np.where(LANES < 3, 0, np.where(LANES == 3, 32, LANES)), op="atomic_add")
-    assert said.because == (
-        "No single stride, grouping or XOR describes these lanes: "
-        "lanes 0-3 meet in bank 0, 3 of them on word 0; an atomic serves them one by one, 4-way."
-    )
 
 
 def test_wide_elements_are_served_in_phases() -> None:
@@ -250,15 +220,6 @@ def test_on_fermi_a_request_of_16_bytes_is_one_way_more() -> None:
     assert said.fix is None
 
 
-def test_a_site_whose_wavefronts_are_unknown_says_why() -> None:
-    said = one_site(4 * LANES, op="atomic_add", dtype="float32")
-    assert said.because == (
-        "Neighbouring lanes are 1 word apart: "
-        "a float atomic is a compare-and-swap loop; how often it runs depends on the data."
-    )
-    assert said.fix is None
-
-
 def test_a_pad_that_does_not_fit_is_told_so() -> None:
     info = array("held", "shared", (96, 128), 1024, (512, 4))
     one = replace(launch((site("held", "shared", "load"),), [(0, 1024 + 512 * LANES)], (info,)), shared_bytes=49152)
@@ -278,9 +239,6 @@ def test_what_was_not_logged_is_not_spoken_for() -> None:
     (said,) = explain(one)
     assert said.fix is not None
     assert said.fix.endswith("no excess is left at its one access, 31 before. Based on the logged requests only.")
-
-
-def test_a_site_that_logged_nothing_has_nothing_to_explain() -> None:
     one = launch((site("held", "shared", "load"),), [], (array("held", "shared", (32,), 1024),))
     assert explain(one) == (Explained((), "unknown", "None of its requests was logged."),)
 
@@ -312,10 +270,11 @@ def test_the_degree_in_the_sentence_is_the_one_that_is_counted(width: int, strid
     assert (said.fix is None) == (row.excess == 0)
 
 
-def test_distances_are_in_words_where_they_can_be() -> None:
+def test_distances_are_in_words_where_they_can_be_and_a_pad_is_written_as_a_shape() -> None:
     assert [distance(n) for n in (4, 128, -4, -12, 1, 6, 0)] == [
         "1 word", "32 words", "-1 word", "-3 words", "1 byte", "6 bytes", "0 words"
     ]  # fmt: skip
+    assert pad_text(TILE, Pad(32, 2), 256) == "pad the row of tile by 2, (32, 32) -> (32, 34) (256 bytes more)"
 
 
 @pytest.mark.parametrize(
@@ -379,7 +338,3 @@ def test_a_swizzle_is_written_as_an_index() -> None:
             i = np.arange(np.prod(shape))
             formula = text.removeprefix("swizzle to tile[").partition("]")[0]
             assert np.array_equal(swizzle.place(i), eval(formula, {"i": i}))
-
-
-def test_a_pad_is_written_as_a_shape() -> None:
-    assert pad_text(TILE, Pad(32, 2), 256) == "pad the row of tile by 2, (32, 32) -> (32, 34) (256 bytes more)"

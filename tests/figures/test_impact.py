@@ -88,11 +88,6 @@ def test_what_the_hardware_counted_goes_before_what_was_recorded() -> None:
     assert plain.basis.startswith("Excess by the rule for compute capability 9.0; ")
 
 
-def test_without_calibration_the_documented_cycle_is_named() -> None:
-    found = said(measured("set_row_read_col", calibration=None))
-    assert "1 cycle per wavefront as documented" in found.basis
-
-
 def test_what_is_not_known_is_not_guessed() -> None:
     blind = said(measured("set_row_read_col", time=timing(1.25, conditions={})))
     assert blind.answer == "Not known"
@@ -105,10 +100,11 @@ def test_what_is_not_known_is_not_guessed() -> None:
     assert large.sentence.endswith("how many multiprocessors this card has is not known, so neither is the time.")
 
 
-def test_blocks_share_the_loss() -> None:
+def test_blocks_share_the_loss_and_without_calibration_the_documented_cycle_is_named() -> None:
     # 992 cycles over 132 multiprocessors at 1,984 MHz: 3.8 ns of 750.
     found = said(measured("set_row_read_col", launch=replace(RECORDING["set_row_read_col"], grid=(200, 1, 1))))
     assert found.answer == "Hardly"
     assert found.sentence == (
         "992 wavefronts in excess take 992 cycles over 132 multiprocessors, 0.004 µs: 0.5 % of the 0.750 µs net."
     )
+    assert "1 cycle per wavefront as documented" in said(measured("set_row_read_col", calibration=None)).basis

@@ -60,10 +60,12 @@ def test_without_shared_memory_the_formula_is_2_s_cubed() -> None:
     assert row.error_text() == "not measured"
 
 
-def test_other_tiles_are_not_mixed_in() -> None:
+def test_other_tiles_are_not_mixed_in_and_leave_a_sentence_in_place_of_the_roofline() -> None:
     assert products(SIZE, 16, {}, sweep()) == ()
     assert points_at(sweep(), SIZE, 16).keys() == {CUBLAS, "NumPy", "three loops"}
     assert measured_sizes(sweep(), 16) == []
+    figure = roofline(products(SIZE, 16, {}, sweep()), sweep(), None)
+    assert figure.layout.annotations[0].text == "No kernel was both timed and counted at this size."
 
 
 def test_the_headline_compares_with_cublas_or_says_what_tiles_save() -> None:
@@ -94,11 +96,6 @@ def test_the_roofline_shows_each_kernel_where_it_was_measured() -> None:
     said = [note.text for note in figure.layout.annotations]
     assert "<b>float32 60 TFLOP/s</b>" in said
     assert {"memory copy 4 TB/s", "L2 read 6 TB/s", "each element once: 682.7 "} <= set(said)
-
-
-def test_without_times_there_is_a_sentence_in_place_of_the_roofline() -> None:
-    figure = roofline(products(SIZE, 16, {}, sweep()), sweep(), None)
-    assert figure.layout.annotations[0].text == "No kernel was both timed and counted at this size."
 
 
 def test_the_sweep_has_a_line_per_kernel_named_at_its_end() -> None:
@@ -146,6 +143,7 @@ def test_published_times_stand_beside_ours_with_their_hardware() -> None:
     assert second.note.endswith("start-up was paid by the run before: compare with ours with copies." + own_check)
     assert "from scratch" in rows["2000", "naive"].quoted.note
     assert rows["512", "cuBLAS sgemm"].published == "no time published"
+    assert "the row number. It is the column" in rows["512", "naive"].quoted.note
     assert "345.838 ms" in FAILED_LAUNCH
     assert "start-up, allocation and two of the three copies" in FAILED_LAUNCH
 
@@ -169,11 +167,6 @@ def test_ours_is_measured_with_tiles_as_large_as_theirs() -> None:
     assert tiled.quoted.note.endswith("compare with ours with copies." + own_check)
     assert (tiled.quoted.hardware, naive.quoted.hardware) == (V100_AGAIN, V100)
     assert "53.3" in rows["2000", "on the host"].quoted.note
-
-
-def test_a_comment_that_calls_a_column_a_row_is_named() -> None:
-    row = next(row for row in QUOTED if (row.size.name, row.work) == ("512", "naive"))
-    assert "the row number. It is the column" in row.note
 
 
 def test_the_published_saving_stands_beside_what_was_counted() -> None:

@@ -14,7 +14,7 @@ from smemviz.figures.sectors import largest_request, sectors, spread, used_of
 from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.model.playback import RequestView, request_view, worst_request
 from smemviz.paths import kernels_dir
-from smemviz.recordings.data import ArrayInfo
+from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.recordings.recording import Recording
 
 NOT_MOVED, UNUSED, USED = 0, 1, 2
@@ -25,12 +25,16 @@ def product() -> Recording:
     return matmul()
 
 
-def test_a_row_of_b_fills_one_line(product: Recording) -> None:
+def test_a_row_of_b_fills_one_line_and_a_broadcast_names_all_its_lanes(product: Recording) -> None:
     figure = sectors(request_view(product["naive"], warp=3, site=1))
     assert written(figure) == {(lane, 0): f"L{lane}" for lane in range(32)}
     assert cells(figure).z.tolist() == [[USED] * 32]
     assert list(figure.layout.yaxis.ticktext) == ["b[0, 0]"]
     assert list(figure.layout.xaxis.ticktext) == ["0 to 31", "32 to 63", "64 to 95", "96 to 127"]
+    figure = sectors(request_view(product["naive"], warp=3, site=0))
+    assert written(figure) == {}  # wider than its cell
+    assert cells(figure).hovertext[0, 0].endswith("lanes 0-31")
+    assert cells(figure).z.tolist() == [[USED, *[UNUSED] * 7, *[NOT_MOVED] * 24]]
 
 
 def test_a_column_of_a_takes_a_sector_of_another_line_for_each_lane_and_leaves_the_rest_unused(
@@ -47,13 +51,6 @@ def test_a_column_of_a_takes_a_sector_of_another_line_for_each_lane_and_leaves_t
     assert cells(figure).hovertext[5, 0] == "<b>line of a[5, 0]</b>, sector 0, bytes 0 to 3<br>lane 5"
     assert cells(figure).hovertext[5, 1].endswith("bytes 4 to 7<br>moved and not used")
     assert cells(figure).hovertext[5, 9].endswith("sector 1, bytes 36 to 39<br>not moved")
-
-
-def test_a_broadcast_names_all_its_lanes(product: Recording) -> None:
-    figure = sectors(request_view(product["naive"], warp=3, site=0))
-    assert written(figure) == {}  # wider than its cell
-    assert cells(figure).hovertext[0, 0].endswith("lanes 0-31")
-    assert cells(figure).z.tolist() == [[USED, *[UNUSED] * 7, *[NOT_MOVED] * 24]]
 
 
 def test_bytes_of_a_word_that_are_not_used_are_struck_out_beside_the_lane() -> None:
@@ -76,21 +73,24 @@ def test_sixteen_bytes_a_lane_take_eight_lanes_a_line() -> None:
     assert written(figure)[7, 3] == "L31"
 
 
-def test_a_request_to_shared_memory_moves_no_sector() -> None:
+def test_what_has_no_sector_no_argument_or_no_array_says_so(product: Recording) -> None:
     figure = sectors(request_view(square_recording()["set_row_read_row"], site=0))
     assert figure.layout.annotations[0].text == "This request goes to shared memory: no sector is moved."
-
-
-def test_a_line_that_belongs_to_no_argument_is_named_by_its_address(product: Recording) -> None:
     launch = replace(product["naive"], arrays=())
     now = request_view(launch, site=1)
-    address = launch.requests.addresses[now.row, 0]
-    assert list(sectors(now).layout.yaxis.ticktext) == [f"{address:#x}"]
+    assert list(sectors(now).layout.yaxis.ticktext) == [f"{launch.requests.addresses[now.row, 0]:#x}"]
+    assert (shown_array(now, None), described_counts(now, None)) == (None, "")
+    assert touched_elements(now, None).layout.annotations[0].text == "This launch touches no array in global memory."
 
 
-def test_all_requests_of_a_site_are_counted_by_their_sectors() -> None:
+@pytest.fixture(scope="module")
+def neighbours() -> Launch:
     reduce = smemviz.run(kernels_dir() / "reduce.py", {"N": 1024, "THREADS": 256}, engine="lockstep")
-    traffic = traffic_of(reduce["neighbours_in_global_memory"], 0)
+    return reduce["neighbours_in_global_memory"]
+
+
+def test_all_requests_of_a_site_are_counted_by_their_sectors(neighbours: Launch) -> None:
+    traffic = traffic_of(neighbours, 0)
     assert traffic
     (bars,) = spread(traffic).data
     # With t % (2 * step) == 0 the lanes of a request are 2, 4, 8, 16, 32 and more words apart: 4, 4, 4, 2, 1 sectors.
@@ -101,35 +101,28 @@ def test_all_requests_of_a_site_are_counted_by_their_sectors() -> None:
     )
 
 
+def test_the_largest_request_of_a_site_is_found_and_without_shared_memory_the_worst(
+    product: Recording, neighbours: Launch
+) -> None:
+    now = largest_request(neighbours, 0)
+    assert now
+    assert cells(sectors(now)).z.shape == (1, 32)
+    nothing = neighbours.requests.select(np.zeros(0, np.intp))
+    assert largest_request(replace(neighbours, requests=nothing), 0) is None
+    now = worst_request(product["naive_swapped"])
+    assert product["naive_swapped"].sites[product["naive_swapped"].requests.site[now.row]].source == "a[row, k]"
+
+
 def test_what_is_known_of_a_partial_log_says_so(product: Recording) -> None:
-    traffic = traffic_of(product["naive_swapped"], 0)
+    traffic, together = traffic_of(product["naive_swapped"], 0), traffic_of(product["naive"], 1)
     assert traffic
+    assert together
     said = "Every request moves 32 sectors; 1,048,576 of 8,388,608 bytes moved are used, 12.5 %"
     apart = "Not fully coalesced: 32,768 sectors would hold the bytes that are used."
     assert used_of(traffic) == f"{said}. {apart}"
     logged = "in the 8,192 requests that were logged of 9,000"
     assert used_of(replace(traffic, requests=9000)) == f"{said}, {logged}. {apart}"
-
-
-def test_a_request_of_neighbouring_words_is_called_coalesced(product: Recording) -> None:
-    traffic = traffic_of(product["naive"], 1)
-    assert traffic
-    assert used_of(traffic).endswith("Coalesced: no request moves more sectors than its bytes fill.")
-
-
-def test_the_largest_request_of_a_site_is_found() -> None:
-    reduce = smemviz.run(kernels_dir() / "reduce.py", {"N": 1024, "THREADS": 256}, engine="lockstep")
-    launch = reduce["neighbours_in_global_memory"]
-    now = largest_request(launch, 0)
-    assert now
-    assert cells(sectors(now)).z.shape == (1, 32)
-    assert largest_request(replace(launch, requests=launch.requests.select(np.zeros(0, np.intp))), 0) is None
-
-
-def test_without_shared_memory_the_request_that_moves_the_most_for_nothing_comes_first(product: Recording) -> None:
-    now = worst_request(product["naive_swapped"])
-    assert now.row is not None
-    assert product["naive_swapped"].sites[product["naive_swapped"].requests.site[now.row]].source == "a[row, k]"
+    assert used_of(together).endswith("Coalesced: no request moves more sectors than its bytes fill.")
 
 
 # --- elements
@@ -203,18 +196,9 @@ def test_a_large_array_is_drawn_in_cells_of_several_elements(product: Recording)
     assert "40 of its elements loaded, at most 32 times" in cells(figure).hovertext[0, 0]
 
 
-def test_a_vector_is_folded_at_a_line_and_its_counts_are_written_into_the_cells() -> None:
-    reduce = smemviz.run(kernels_dir() / "reduce.py", {"N": 1024, "THREADS": 256}, engine="lockstep")
-    now = request_view(reduce["neighbours_in_global_memory"], site=0)
+def test_a_vector_is_folded_at_a_line_and_its_counts_are_written_into_the_cells(neighbours: Launch) -> None:
+    now = request_view(neighbours, site=0)
     figure = touched_elements(now, shown_array(now, "values"))
     assert cells(figure).z.shape == (32, 32)
     # The last thread standing loads element 0 in each of 8 steps and for the sum; its neighbour is loaded once.
     assert [written(figure)[x, 0] for x in (0, 1, 2, 4, 16)] == ["9", "1", "2", "3", "5"]
-
-
-def test_a_launch_without_global_arrays_says_so(product: Recording) -> None:
-    launch = replace(product["naive"], arrays=())
-    now = request_view(launch)
-    assert shown_array(now, None) is None
-    assert described_counts(now, None) == ""
-    assert touched_elements(now, None).layout.annotations[0].text == "This launch touches no array in global memory."

@@ -27,57 +27,26 @@ from smemviz.wording.labels import (
 from smemviz.wording.sentences import badge, degree_of, facts, headline, headline_of, origin, present, rule
 
 
-def test_a_time_is_written_in_four_digits_and_its_unit() -> None:
-    for microseconds, text in [
-        (0.0, "0.000 µs"),
-        (0.0001, "under 0.001 µs"),
-        (1.7486, "1.749 µs"),
-        (12.345, "12.35 µs"),
-        (994.04, "994.0 µs"),
-        (1359.0, "1.359 ms"),
-        (23_042_000.0, "23.04 s"),
-    ]:
-        assert duration(microseconds) == text
-
-
-def test_a_number_is_written_whole_where_it_is() -> None:
-    values = (3.0, -1e6, 1e7, 0.12345, float("inf"), float("-inf"), 1e300)
-    assert [number(value) for value in values] == ["3", "-1000000", "1e+07", "0.1235", "inf", "-inf", "1e+300"]
-
-
-def test_a_share_is_written_whole_and_below_one_percent_with_a_digit() -> None:
-    assert [percent(share) for share in (0.0, 0.0001, 0.004, 0.01, 0.666, 1.25)] == [
-        "0 %",
-        "under 0.1 %",
-        "0.4 %",
-        "1 %",
-        "67 %",
-        "125 %",
-    ]
-
-
-def test_a_count_has_its_noun_in_the_plural() -> None:
-    assert [count(1, "launch"), count(2, "launch"), count(1024, "wavefront")] == [
-        "1 launch",
-        "2 launches",
-        "1,024 wavefronts",
-    ]
-
-
-def test_a_noun_that_no_language_knows_is_refused() -> None:
+def test_numbers_and_words_are_written_as_a_reader_would() -> None:
+    """A time in four digits, a number whole where it is, a share under one percent with a digit, plural nouns."""
+    for write, cases in [
+        (duration, {0.0: "0.000 µs", 0.0001: "under 0.001 µs", 1.7486: "1.749 µs", 12.345: "12.35 µs",
+                    994.04: "994.0 µs", 1359.0: "1.359 ms", 23_042_000.0: "23.04 s"}),
+        (number, {3.0: "3", -1e6: "-1000000", 1e7: "1e+07", 0.12345: "0.1235", float("inf"): "inf",
+                  float("-inf"): "-inf", 1e300: "1e+300"}),
+        (percent, {0.0: "0 %", 0.0001: "under 0.1 %", 0.004: "0.4 %", 0.01: "1 %", 0.666: "67 %", 1.25: "125 %"}),
+        (share_of_them, {1 / 2: "half of them", 1 / 3: "a third of them", 1 / 4: "a quarter of them",
+                         0.31: "31 % of them"}),
+        (operation_name, {"load": "load", "atomic_add": "atomic add", "reduce_inc": "reduce inc",
+                          "ldmatrix_x4": "ldmatrix x4"}),
+        (finding_name, {"out_of_bounds": "out of bounds", "not_known_yet": "not known yet"}),
+        (lanes_named, {(3,): "lane 3", (0, 1, 2, 7): "lanes 0-2, 7"}),
+    ]:  # fmt: skip
+        assert {value: write(value) for value in cases} == cases
+    counted = [count(1, "launch"), count(2, "launch"), count(1024, "wavefront")]
+    assert counted == ["1 launch", "2 launches", "1,024 wavefronts"]
     with pytest.raises(KeyError, match="wave"):
         count(1, "wave")
-
-
-def test_words_of_the_schema_are_written_as_a_reader_would() -> None:
-    assert [operation_name(op) for op in ("load", "atomic_add", "reduce_inc", "ldmatrix_x4")] == [
-        "load",
-        "atomic add",
-        "reduce inc",
-        "ldmatrix x4",
-    ]
-    assert [finding_name(kind) for kind in ("out_of_bounds", "not_known_yet")] == ["out of bounds", "not known yet"]
-    assert [lanes_named(lanes) for lanes in ([3], [0, 1, 2, 7])] == ["lane 3", "lanes 0-2, 7"]
 
 
 def test_a_day_is_written_as_its_language_does() -> None:
@@ -136,25 +105,19 @@ def test_two_rows_that_no_layout_brings_into_one_sector_are_not_called_a_waste_o
     assert headline(launch) == "2 sectors per request of a[row, k], 12.5 % of their bytes used"
 
 
-def test_the_present_request_is_said_in_one_line() -> None:
+def test_the_present_request_and_the_badges_of_sites_are_said_in_one_line() -> None:
     said = [present(request_view(LAUNCH, warp=3, step=step)) for step in range(3)]
     assert said == [
         "store by warp 3, step 0: 32 lanes, 1 wavefront",
         "load by warp 3, step 1: 32 lanes, 32 wavefronts where 1 would do",
         "global store by warp 3, step 2: 32 lanes, 4 sectors for 128 bytes",
     ]
-
-
-def test_badges_name_space_operation_degree_and_excess() -> None:
     said = [badge(site, row) for site, row in zip(LAUNCH.sites, LAUNCH.summary(), strict=True)]
     assert said == [
         "shared store · 1-way · 0 excess",
         "shared load · 32-way · 992 excess",
         "global store · 128 sectors, 4 per request",
     ]
-
-
-def test_facts_add_up_the_shared_sites() -> None:
     total = facts(LAUNCH)
     assert (total.requests, total.wavefronts, total.ideal, total.excess, total.sectors) == (64, 1056, 64, 992, 128)
 
@@ -186,8 +149,3 @@ def test_one_looks_first_at_the_request_that_wastes_the_most() -> None:
     assert present(worst_request(RECORDING["set_row_read_row"])) == "store by warp 0, step 0: 32 lanes, 1 wavefront"
     log = LAUNCH.requests.select(LAUNCH.requests.site == 2)
     assert present(worst_request(replace(LAUNCH, requests=log))).startswith("global store by warp 0")
-
-
-def test_a_share_has_a_word_where_there_is_one() -> None:
-    assert [share_of_them(1 / n) for n in (2, 3, 4)] == ["half of them", "a third of them", "a quarter of them"]
-    assert share_of_them(0.31) == "31 % of them"

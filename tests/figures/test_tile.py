@@ -57,13 +57,9 @@ def test_a_broadcast_whose_lanes_do_not_fit_their_cell_names_them_to_who_points_
     assert cells(figure).hovertext[0, 8] == "<b>bank 8, wavefront 1</b><br>idle"
 
 
-def test_a_request_to_global_memory_has_no_banks() -> None:
-    figure = banks(request_view(RECORDING["set_row_read_col"], warp=0, step=2))
-    assert "global memory" in figure.layout.annotations[0].text
-
-
-def test_an_atomic_that_loops_says_why_it_has_no_wavefronts() -> None:
+def test_a_request_to_global_memory_has_no_banks_and_an_atomic_that_loops_says_why_it_has_no_wavefronts() -> None:
     launch = RECORDING["set_row_read_col"]
+    assert "global memory" in banks(request_view(launch, warp=0, step=2)).layout.annotations[0].text
     site = replace(launch.sites[1], op="atomic_add", dtype="float32")
     figure = banks(request_view(replace(launch, sites=(launch.sites[0], site, launch.sites[2])), warp=0, step=1))
     assert figure.layout.annotations[0].text.startswith("A float atomic is a compare-and-swap loop")
