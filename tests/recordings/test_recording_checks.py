@@ -36,10 +36,6 @@ def refusal(recording: Recording, path: Path) -> str:
     return said.removeprefix(f"{path}: is not a recording: ")
 
 
-def with_launch(**changes: Any) -> Recording:
-    return a_recording(replace(a_launch(4), **changes))
-
-
 def with_site(**changes: Any) -> Recording:
     launch = a_launch(0)
     return a_recording(replace(launch, sites=(replace(launch.sites[0], **changes), *launch.sites[1:])))
@@ -51,112 +47,99 @@ def with_array(number: int = 0, **changes: Any) -> Recording:
     return a_recording(replace(a_launch(4), arrays=tuple(arrays)))
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"file": ""}, "metadata.file is empty"),
-        ({"date": "yesterday"}, "metadata.date is not an ISO 8601 date"),
-        ({"constants": {"N": "many"}}, "metadata.constants.N is neither a number nor a dtype"),
-        ({"constants": {"N": 1 << 5000}}, "metadata.constants.N is too large a number"),
-        (
-            {"calibration": Calibration(a_recording().device, "", {}, ())},
-            "metadata.calibration.date is not an ISO 8601 date",
-        ),
-        (
-            {"calibration": Calibration(a_recording().device, DATE, {"load": INFINITE}, ())},
-            "metadata.calibration.slopes.load is not a finite number",
-        ),
-        ({"findings": (replace(FINDING, kind=""),)}, "it has a finding of no kind or in no line"),
-        ({"findings": (replace(FINDING, line=0),)}, "it has a finding of no kind or in no line"),
-        (
-            {"findings": (replace(FINDING, block=(1 << 63, 0, 0)),)},
-            "metadata.findings[0].block[0] is a number of more than 64 bits",
-        ),
-        ({"unrecorded": 1 << 70}, "metadata.unrecorded is a number of more than 64 bits"),
-        ({"unrecorded": -1}, "it counts fewer than no launches that were not recorded"),
-    ],
-)
-def test_what_is_said_of_a_run_is_checked(changes: dict[str, Any], said: str, tmp_path: Path) -> None:
-    assert refusal(replace(a_recording(), **changes), tmp_path / "r.smem.npz") == said
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"grid": (1 << 30, 1 << 30, 1)}, "has no possible grid or block"),
-        ({"kernel": ""}, "is of a kernel without a name, or in no line"),
-        ({"line": 0}, "is of a kernel without a name, or in no line"),
-        ({"shared_bytes": 1 << 30}, "has more shared memory than any GPU, or less than none"),
-        ({"dynamic_shared": -1}, "has more shared memory than any GPU, or less than none"),
-        ({"counters": {"a": 1.0}}, "has hardware counts that do not fit its sites"),
-        ({"hardware": (SHARED,)}, "has hardware counts that do not fit its sites"),
-        ({"hardware": (SHARED, SHARED, SHARED)}, "has hardware counts of another kind of memory than the site's"),
-        (
-            {"hardware": (SHARED, replace(SHARED, requests=-1), GLOBAL)},
-            "has hardware counts of another kind of memory than the site's",
-        ),
-        ({"time": replace(TIME, median_us=0.0)}, "has a time that is not above zero"),
-        ({"time": replace(TIME, samples=0)}, "has a time that is not above zero"),
-        ({"time": replace(TIME, samples_us=(-1.0,))}, "has a time that is not above zero"),
-        ({"time": replace(TIME, median_us=1e300)}, "has a time of more than a year"),
-        ({"time": replace(TIME, date="")}, ".time.date is not an ISO 8601 date"),
-        ({"time": replace(TIME, low_us=NAN)}, ".time.low_us is not a finite number"),
-        ({"time": replace(TIME, samples_us=(1.0, INFINITE))}, ".time.samples_us[1] is not a finite number"),
-    ],
-)
-def test_what_is_said_of_a_launch_is_checked(changes: dict[str, Any], said: str, tmp_path: Path) -> None:
-    found = refusal(with_launch(**changes), tmp_path / "r.smem.npz")
-    assert found.removeprefix("metadata.launches[0]").lstrip() == said
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"op": ""}, "of no known operation or type in line 2"),
-        ({"op": "jump"}, "of no known operation or type in line 2"),
-        ({"dtype": "float33"}, "of no known operation or type in line 2"),
-        ({"width": 2}, "that accesses 2 bytes of int32 in line 2"),
-        ({"op": "ldmatrix_x4"}, "that accesses 4 bytes of int32 in line 2"),
-        ({"column": -1}, "that ends before it begins in line 2"),
-        ({"end_line": 1}, "that ends before it begins in line 2"),
-    ],
-)
-def test_what_is_said_of_a_site_is_checked(changes: dict[str, Any], said: str, tmp_path: Path) -> None:
-    assert refusal(with_site(**changes), tmp_path / "r.smem.npz") == f"metadata.launches[0] has a site {said}"
-
-
-@pytest.mark.parametrize(
-    ("number", "changes", "said"),
-    [
-        (0, {"shape": (), "strides": ()}, "an array of 0 dimensions: tile"),
-        (1, {"shape": (1,) * 17, "strides": (4,) * 17}, "an array of 17 dimensions: out"),
-        (0, {"strides": (4 << 20, 4)}, "an array that no GPU's shared memory holds: tile"),
-        (0, {"address": 1 << 40}, "an array that no GPU's shared memory holds: tile"),
-        (0, {"address": -4}, "an array that no GPU's shared memory holds: tile"),
-        (0, {"strides": (-128, 4), "address": 8192}, "a shared array that runs backwards: tile"),
-        (0, {"shape": (1 << 11, 1 << 10), "strides": (0, 0)}, "2097152 elements in shared arrays; 1048576 are allowed"),
-        (1, {"address": 1 << 62}, "an array that no GPU's global memory holds: out"),
-        (1, {"shape": (1 << 32, 1 << 32), "strides": (0, 0)}, "an array that no GPU's global memory holds: out"),
-        (1, {"dtype": "V0"}, "an array of no possible type or shape: out"),
-        (0, {"dtype": "O"}, "an array of no possible type or shape: tile"),
-        (0, {"dtype": "i4,i4"}, "an array of no possible type or shape: tile"),
-        (0, {"shape": (-1, 32)}, "an array of no possible type or shape: tile"),
-        (0, {"shape": (32,)}, "an array whose shape and strides differ in length: tile"),
-        (0, {"shape": (10**9, 10**9)}, "an array that no GPU's shared memory holds: tile"),
-    ],
-)
-def test_what_is_said_of_an_array_is_checked(number: int, changes: dict[str, Any], said: str, tmp_path: Path) -> None:
-    assert refusal(with_array(number, **changes), tmp_path / "r.smem.npz") == f"metadata.launches[0] has {said}"
-
-
-@pytest.mark.parametrize(
-    ("address", "said"),
-    [(1 << 61, "an address that no GPU has"), (1026, "an address that is not a multiple of the bytes it accesses")],
-)
-def test_the_addresses_of_requests_are_checked(address: int, said: str, tmp_path: Path) -> None:
+def with_request(address: int) -> Recording:
     launch = a_launch(4)
     launch.requests.addresses[2, 5] = address
-    assert refusal(a_recording(launch), tmp_path / "r.smem.npz") == f"set_row_read_col has a request to {said}"
+    return a_recording(launch)
+
+
+CALIBRATED = a_recording().device
+RUNS = [
+    ({"file": ""}, "metadata.file is empty"),
+    ({"date": "yesterday"}, "metadata.date is not an ISO 8601 date"),
+    ({"constants": {"N": "many"}}, "metadata.constants.N is neither a number nor a dtype"),
+    ({"constants": {"N": 1 << 5000}}, "metadata.constants.N is too large a number"),
+    ({"calibration": Calibration(CALIBRATED, "", {}, ())}, "metadata.calibration.date is not an ISO 8601 date"),
+    (
+        {"calibration": Calibration(CALIBRATED, DATE, {"load": INFINITE}, ())},
+        "metadata.calibration.slopes.load is not a finite number",
+    ),
+    ({"findings": (replace(FINDING, kind=""),)}, "it has a finding of no kind or in no line"),
+    ({"findings": (replace(FINDING, line=0),)}, "it has a finding of no kind or in no line"),
+    (
+        {"findings": (replace(FINDING, block=(1 << 63, 0, 0)),)},
+        "metadata.findings[0].block[0] is a number of more than 64 bits",
+    ),
+    ({"unrecorded": 1 << 70}, "metadata.unrecorded is a number of more than 64 bits"),
+    ({"unrecorded": -1}, "it counts fewer than no launches that were not recorded"),
+]
+OF_LAUNCH = "metadata.launches[0]"
+LAUNCHES = [
+    ({"grid": (1 << 30, 1 << 30, 1)}, " has no possible grid or block"),
+    ({"kernel": ""}, " is of a kernel without a name, or in no line"),
+    ({"line": 0}, " is of a kernel without a name, or in no line"),
+    ({"shared_bytes": 1 << 30}, " has more shared memory than any GPU, or less than none"),
+    ({"dynamic_shared": -1}, " has more shared memory than any GPU, or less than none"),
+    ({"counters": {"a": 1.0}}, " has hardware counts that do not fit its sites"),
+    ({"hardware": (SHARED,)}, " has hardware counts that do not fit its sites"),
+    ({"hardware": (SHARED, SHARED, SHARED)}, " has hardware counts of another kind of memory than the site's"),
+    (
+        {"hardware": (SHARED, replace(SHARED, requests=-1), GLOBAL)},
+        " has hardware counts of another kind of memory than the site's",
+    ),
+    ({"time": replace(TIME, median_us=0.0)}, " has a time that is not above zero"),
+    ({"time": replace(TIME, samples=0)}, " has a time that is not above zero"),
+    ({"time": replace(TIME, samples_us=(-1.0,))}, " has a time that is not above zero"),
+    ({"time": replace(TIME, median_us=1e300)}, " has a time of more than a year"),
+    ({"time": replace(TIME, date="")}, ".time.date is not an ISO 8601 date"),
+    ({"time": replace(TIME, low_us=NAN)}, ".time.low_us is not a finite number"),
+    ({"time": replace(TIME, samples_us=(1.0, INFINITE))}, ".time.samples_us[1] is not a finite number"),
+]
+SITES = [
+    ({"op": ""}, "of no known operation or type in line 2"),
+    ({"op": "jump"}, "of no known operation or type in line 2"),
+    ({"dtype": "float33"}, "of no known operation or type in line 2"),
+    ({"width": 2}, "that accesses 2 bytes of int32 in line 2"),
+    ({"op": "ldmatrix_x4"}, "that accesses 4 bytes of int32 in line 2"),
+    ({"column": -1}, "that ends before it begins in line 2"),
+    ({"end_line": 1}, "that ends before it begins in line 2"),
+]
+ARRAYS = [
+    (0, {"shape": (), "strides": ()}, "an array of 0 dimensions: tile"),
+    (1, {"shape": (1,) * 17, "strides": (4,) * 17}, "an array of 17 dimensions: out"),
+    (0, {"strides": (4 << 20, 4)}, "an array that no GPU's shared memory holds: tile"),
+    (0, {"address": 1 << 40}, "an array that no GPU's shared memory holds: tile"),
+    (0, {"address": -4}, "an array that no GPU's shared memory holds: tile"),
+    (0, {"strides": (-128, 4), "address": 8192}, "a shared array that runs backwards: tile"),
+    (0, {"shape": (1 << 11, 1 << 10), "strides": (0, 0)}, "2097152 elements in shared arrays; 1048576 are allowed"),
+    (1, {"address": 1 << 62}, "an array that no GPU's global memory holds: out"),
+    (1, {"shape": (1 << 32, 1 << 32), "strides": (0, 0)}, "an array that no GPU's global memory holds: out"),
+    (1, {"dtype": "V0"}, "an array of no possible type or shape: out"),
+    (0, {"dtype": "O"}, "an array of no possible type or shape: tile"),
+    (0, {"dtype": "i4,i4"}, "an array of no possible type or shape: tile"),
+    (0, {"shape": (-1, 32)}, "an array of no possible type or shape: tile"),
+    (0, {"shape": (32,)}, "an array whose shape and strides differ in length: tile"),
+    (0, {"shape": (10**9, 10**9)}, "an array that no GPU's shared memory holds: tile"),
+    # Errors keep to one line whatever a recording holds.
+    (0, {"name": "a\nb\r\x1b[2J\x85c", "dtype": "O"}, "an array of no possible type or shape: a b [2J c"),
+]
+MANY = replace(totals(a_launch(4)), sectors=np.full(3, 1 << 62))
+
+
+def test_what_a_recording_says_is_checked(tmp_path: Path) -> None:
+    for recording, said in [
+        *((replace(a_recording(), **changes), said) for changes, said in RUNS),
+        *((a_recording(replace(a_launch(4), **changes)), OF_LAUNCH + said) for changes, said in LAUNCHES),
+        *((with_site(**changes), f"{OF_LAUNCH} has a site {said}") for changes, said in SITES),
+        *((with_array(number, **changes), f"{OF_LAUNCH} has {said}") for number, changes, said in ARRAYS),
+        (with_request(1 << 61), "set_row_read_col has a request to an address that no GPU has"),
+        (
+            with_request(1026),
+            "set_row_read_col has a request to an address that is not a multiple of the bytes it accesses",
+        ),
+        (a_recording(replace(a_launch(4), totals=MANY)), "its totals count more sectors than can be"),
+    ]:
+        assert refusal(recording, tmp_path / "r.smem.npz") == said
 
 
 def test_a_complex_number_may_begin_in_the_middle_of_eight_bytes(tmp_path: Path) -> None:
@@ -166,13 +149,6 @@ def test_a_complex_number_may_begin_in_the_middle_of_eight_bytes(tmp_path: Path)
     launch.requests.addresses[:] = 1028 + 8 * np.arange(32)
     a_recording(replace(launch, sites=sites)).save(tmp_path / "r.smem.npz")
     assert load(tmp_path / "r.smem.npz").launches[0].requests.addresses[0, 0] == 1028
-
-
-def test_counts_whose_sum_overflows_are_refused(tmp_path: Path) -> None:
-    launch = a_launch(4)
-    many = replace(totals(launch), sectors=np.full(3, 1 << 62))
-    said = refusal(a_recording(replace(launch, totals=many)), tmp_path / "r.smem.npz")
-    assert said == "its totals count more sectors than can be"
 
 
 def test_half_of_a_letter_is_no_text(tmp_path: Path) -> None:
@@ -194,13 +170,6 @@ def test_a_recording_of_names_that_are_no_text_is_not_saved(tmp_path: Path) -> N
     """A file's name may be bytes that are no UTF-8; Python hands them on as halves of letters."""
     with pytest.raises(RecordingError, match=r"is not UTF-8; rename it$"):
         replace(a_recording(), file="\udcff.py").save(tmp_path / "r.smem.npz")
-
-
-def test_errors_keep_to_one_line_whatever_a_recording_holds(tmp_path: Path) -> None:
-    launch = a_launch(4)
-    arrays = tuple(replace(array, name="a\nb\r\x1b[2J\x85c", dtype="O") for array in launch.arrays)
-    said = refusal(a_recording(replace(launch, arrays=arrays)), tmp_path / "r.smem.npz")
-    assert said == "metadata.launches[0] has an array of no possible type or shape: a b [2J c"
 
 
 def test_an_array_of_records_and_an_empty_one_are_kept(tmp_path: Path) -> None:

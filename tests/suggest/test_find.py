@@ -22,21 +22,24 @@ def found(program: Program) -> list[Suggestion | Refused]:
     return list(suggestions(run(program, engine="lockstep"), program))
 
 
-def test_of_one_count_the_layout_of_fewer_bytes_comes_first() -> None:
-    one, other = found(transposing(f"held = cuda.shared.array((32, 32), float32)\n{TURN}"))
+def both(program: Program) -> tuple[Suggestion, Suggestion]:
+    """Return the two layouts that are suggested."""
+    one, other = found(program)
     assert isinstance(one, Suggestion)
     assert isinstance(other, Suggestion)
+    return one, other
+
+
+def test_of_one_count_the_layout_of_fewer_bytes_comes_first() -> None:
+    one, other = both(transposing(f"held = cuda.shared.array((32, 32), float32)\n{TURN}"))
     assert (one.layout, one.before, one.after, one.more_bytes) == (Swizzle(32, 5), 1056, 64, 0)
     assert (other.layout, other.before, other.after, other.more_bytes) == (Pad(32, 1), 1056, 64, 128)
 
 
 def test_a_pad_that_static_memory_has_no_room_for_is_not_written() -> None:
     declared = "held = cuda.shared.array((384, 32), float32)"  # 48 KiB, all there is
-    one, other = found(transposing(f"{declared}\n{TURN}"))
-    assert isinstance(one, Suggestion)
-    assert isinstance(other, Suggestion)
-    assert (type(one.layout), one.reason) == (Swizzle, None)
-    assert other.rewrite is None
+    one, other = both(transposing(f"{declared}\n{TURN}"))
+    assert (type(one.layout), one.reason, other.rewrite) == (Swizzle, None, None)
     assert other.reason == "a block would take 50,688 bytes, more than the 49,152 of static shared memory"
 
 
@@ -76,9 +79,8 @@ if n < 640:
     assert {one.layout, other.layout} == {Swizzle(32, 4, 1), Pad(32, 2)}
 
 
-def test_data_that_collides_gets_no_layout() -> None:
-    program = parse_program(
-        f"""{HEAD}
+def test_data_that_collides_and_lanes_that_update_one_element_get_no_layout() -> None:
+    picked = f"""{HEAD}
 @cuda.jit
 def pick(out, which):
     held = cuda.shared.array(1024, int32)
@@ -90,19 +92,15 @@ def pick(out, which):
 def main():
     which = np.random.default_rng(0).permutation(1024)[:64].astype(np.int32)
     pick[1, 64](cuda.to_device(np.zeros(64, np.int32)), cuda.to_device(which))
-""",
-        "made.py",
-    )
-    (one,) = found(program)
-    assert isinstance(one, Refused)
-    assert one.reason == "data decides which words collide, so no pad or swizzle is sure to help"
-
-
-def test_lanes_that_update_one_element_are_told_so() -> None:
+"""
     body = "held = cuda.shared.array((32, 32), int32)\nheld[ty, tx] = 0\ncuda.atomic.add(held, (ty, 0), tx)"
-    (one,) = found(transposing(body))
-    assert isinstance(one, Refused)
-    assert one.reason == "lanes that update the same element collide wherever it lies"
+    for program, reason in [
+        (parse_program(picked, "made.py"), "data decides which words collide, so no pad or swizzle is sure to help"),
+        (transposing(body), "lanes that update the same element collide wherever it lies"),
+    ]:
+        (one,) = found(program)
+        assert isinstance(one, Refused)
+        assert one.reason == reason
 
 
 def test_all_launches_of_a_kernel_are_promised_together() -> None:

@@ -35,25 +35,47 @@ def refusal(program: Program, layout: Pad | Swizzle) -> str:
     return str(refused.value)
 
 
-def test_a_pad_lengthens_the_row_where_it_is_a_number() -> None:
-    program = transposing(f"{DECLARED}\n{TURN}")
-    assert changed(program, Pad(32, 1)) == ["held = cuda.shared.array((32, 33), float32)"]
+TAKE = "@cuda.jit(device=True)\ndef take(tile, row, column):\n    return tile[row, column]\n\n"
 
 
-def test_a_pad_takes_the_constant_that_is_the_name_and_the_pad() -> None:
-    program = transposing(f"{NAMED.format('TILE')}\n{TURN}", "TILE = 32\nPITCH = TILE + 1\n")
-    assert changed(program, Pad(32, 1)) == [NAMED.format("PITCH")]
+def test_a_pad_lengthens_the_row_or_sets_the_constant_that_is_its_pitch() -> None:
+    """A constant of its own where there is none: Numba takes no sum as a size."""
+    for constants, size, pad, lines in [
+        ("", "32", 1, ["held = cuda.shared.array((32, 33), float32)"]),
+        ("TILE = 32\nPITCH = TILE + 1\n", "TILE", 1, [NAMED.format("PITCH")]),
+        ("TILE = 32  # a warp\nHELD_PITCH = 7\n", "TILE", 2, ["HELD_PITCH_2 = TILE + 2", NAMED.format("HELD_PITCH_2")]),
+        ("TILE = 32\nIPAD = 0  # unused\nPITCH = TILE + IPAD\n", "PITCH", 1, ["IPAD = 1  # unused"]),
+    ]:
+        declared = NAMED.format(size) if constants else DECLARED
+        assert changed(transposing(f"{declared}\n{TURN}", constants), Pad(32, pad)) == lines
+    flat = tile_program("256", "int32", "n", "n * 5 % 256", 256)
+    assert changed(flat, Pad(32, 1)) == [
+        "tile = cuda.shared.array(264, np.int32)",
+        "tile[n + (n >> 5)] = n",
+        "out[n] = tile[(n * 5 % 256) + ((n * 5 % 256) >> 5)]",
+    ]
 
 
-def test_a_pad_gets_a_constant_of_its_own_where_there_is_none_since_numba_takes_no_sum_as_a_size() -> None:
-    program = transposing(f"{NAMED.format('TILE')}\n{TURN}", "TILE = 32  # a warp\nHELD_PITCH = 7\n")
-    assert changed(program, Pad(32, 2)) == ["HELD_PITCH_2 = TILE + 2", NAMED.format("HELD_PITCH_2")]
-
-
-def test_a_pad_changes_the_constant_that_is_nothing_but_the_pad() -> None:
-    constants = "TILE = 32\nIPAD = 0  # unused elements\nPITCH = TILE + IPAD\n"
-    program = transposing(f"{NAMED.format('PITCH')}\n{TURN}", constants)
-    assert changed(program, Pad(32, 1)) == ["IPAD = 1  # unused elements"]
+def test_a_swizzle_mixes_the_column_with_the_row_at_every_use_and_takes_no_more_than_it_needs() -> None:
+    to, of = "held[ty, tx ^ ty] = out[ty, tx]", "out[ty, tx] = held[tx, ty ^ tx]"
+    for body, swizzle, before, lines in [
+        (TURN.replace("held[tx, ty]", "held[ tx,ty+0 ]  # a column"), Swizzle(32, 5), "",
+            [to, "out[ty, tx] = held[ tx,(ty+0) ^ tx ]  # a column"]),
+        (TURN, Swizzle(32, 5), "", [to, of]),
+        (TURN, Swizzle(32, 4), "", [to.replace("ty]", "(ty & 15)]", 1), of.replace("^ tx", "^ (tx & 15)")]),
+        (TURN, Swizzle(32, 4, 1), "",
+            [to.replace("ty]", "((ty & 15) << 1)]", 1), of.replace("^ tx", "^ ((tx & 15) << 1)")]),
+        (TURN, Swizzle(32, 4, 0, 1), "", [to.replace("ty]", "(ty >> 1)]", 1), of.replace("^ tx", "^ (tx >> 1)")]),
+        (TURN, Swizzle(32, 3, 2, 2), "",
+            [to.replace("ty]", "((ty >> 2) << 2)]", 1), of.replace("^ tx", "^ ((tx >> 2) << 2)")]),
+        ("held[3, 1] = out[0, 0]\nout[0, 0] = held[3, 1] + held[0, tx]", Swizzle(32, 5), "",
+            ["held[3, 2] = out[0, 0]", "out[0, 0] = held[3, 2] + held[0, tx]"]),
+        ("held[ty, tx] = 0\ncuda.atomic.add(held, (tx, ty), 1)\nout[ty, tx] = held[ty, tx]", Swizzle(32, 5), "",
+            ["held[ty, tx ^ ty] = 0", "cuda.atomic.add(held, (tx, ty ^ tx), 1)", "out[ty, tx] = held[ty, tx ^ ty]"]),
+        (TURN.replace("held[tx, ty]", "take(held, tx, ty)"), Swizzle(32, 5), TAKE,
+            ["return tile[row, column ^ row]", to]),
+    ]:  # fmt: skip
+        assert changed(transposing(f"{DECLARED}\n{body}", before=before), swizzle) == lines
 
 
 def test_a_constant_that_was_set_apart_from_the_file_is_set_in_the_file() -> None:
@@ -62,60 +84,6 @@ def test_a_constant_that_was_set_apart_from_the_file_is_set_in_the_file() -> Non
     rewrite = Rewriting(program, array_of(program)).rewrite(Pad(32, 1))
     assert (rewrite.edits, dict(rewrite.constants)) == ((), {"IPAD": 1})
     assert rewritten(program, (rewrite,)).values["PITCH"] == 33
-
-
-def test_a_swizzle_mixes_the_column_with_the_row_at_every_use_and_keeps_what_else_is_there() -> None:
-    program = transposing(f"{DECLARED}\n{TURN.replace('held[tx, ty]', 'held[ tx,ty+0 ]  # a column')}")
-    assert changed(program, Swizzle(32, 5)) == [
-        "held[ty, tx ^ ty] = out[ty, tx]",
-        "out[ty, tx] = held[ tx,(ty+0) ^ tx ]  # a column",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("swizzle", "column"),
-    [
-        (Swizzle(32, 5), "tx ^ ty"),
-        (Swizzle(32, 4), "tx ^ (ty & 15)"),
-        (Swizzle(32, 4, 1), "tx ^ ((ty & 15) << 1)"),
-        (Swizzle(32, 4, 0, 1), "tx ^ (ty >> 1)"),
-        (Swizzle(32, 3, 2, 2), "tx ^ ((ty >> 2) << 2)"),
-    ],
-)
-def test_a_swizzle_is_written_with_no_more_than_it_takes(swizzle: Swizzle, column: str) -> None:
-    program = transposing(f"{DECLARED}\n{TURN}")
-    assert changed(program, swizzle)[0] == f"held[ty, {column}] = out[ty, tx]"
-
-
-def test_indices_in_numbers_are_worked_out() -> None:
-    program = transposing(f"{DECLARED}\nheld[3, 1] = out[0, 0]\nout[0, 0] = held[3, 1] + held[0, tx]")
-    assert changed(program, Swizzle(32, 5)) == ["held[3, 2] = out[0, 0]", "out[0, 0] = held[3, 2] + held[0, tx]"]
-
-
-def test_an_atomic_s_index_is_rewritten_too() -> None:
-    declared = "held = cuda.shared.array((32, 32), int32)"
-    program = transposing(
-        f"{declared}\nheld[ty, tx] = 0\ncuda.atomic.add(held, (tx, ty), 1)\nout[ty, tx] = held[ty, tx]"
-    )
-    assert changed(program, Swizzle(32, 5))[1] == "cuda.atomic.add(held, (tx, ty ^ tx), 1)"
-
-
-def test_an_array_of_one_dimension_is_spread_out_at_every_index() -> None:
-    program = tile_program("256", "int32", "n", "n * 5 % 256", 256)
-    assert changed(program, Pad(32, 1)) == [
-        "tile = cuda.shared.array(264, np.int32)",
-        "tile[n + (n >> 5)] = n",
-        "out[n] = tile[(n * 5 % 256) + ((n * 5 % 256) >> 5)]",
-    ]
-
-
-def test_a_device_function_that_nobody_else_calls_is_rewritten() -> None:
-    take = "@cuda.jit(device=True)\ndef take(tile, row, column):\n    return tile[row, column]\n\n"
-    program = transposing(f"{DECLARED}\n{TURN.replace('held[tx, ty]', 'take(held, tx, ty)')}", before=take)
-    assert changed(program, Swizzle(32, 5)) == ["return tile[row, column ^ row]", "held[ty, tx ^ ty] = out[ty, tx]"]
-
-
-TAKE = "@cuda.jit(device=True)\ndef take(tile, row, column):\n    return tile[row, column]\n\n"
 
 
 def test_what_cannot_be_written_is_refused_by_line() -> None:
@@ -139,20 +107,13 @@ def test_what_cannot_be_written_is_refused_by_line() -> None:
         (TURN.replace("held[tx, ty]", "held[tx, -1]"), "", Swizzle(32, 5), "line 13: the index -1 counts from the end"),
     ]:
         assert refusal(transposing(f"{DECLARED}\n{body}", before=before), layout) == why
-
-
-def test_a_size_that_is_a_constant_with_several_sizes_is_refused() -> None:
-    program = transposing(f"held = cuda.shared.array(SHAPE, float32)\n{TURN}", "SHAPE = (32, 32)\n")
-    assert refusal(program, Pad(32, 1)) == "line 11: the sizes of held are not written out here"
-
-
-def test_dynamic_memory_takes_a_swizzle_and_a_pad_only_through_its_pitch() -> None:
+    shape = transposing(f"held = cuda.shared.array(SHAPE, float32)\n{TURN}", "SHAPE = (32, 32)\n")
+    assert refusal(shape, Pad(32, 1)) == "line 11: the sizes of held are not written out here"
     body = "held = cuda.shared.array(0, float32)\nheld[ty * 32 + tx] = 1\nout[ty, tx] = held[tx * 32 + ty]"
-    program = transposing(body, launch="turn[1, (32, 32), 0, 4096]")
-    assert refusal(program, Pad(32, 1)) == (
-        "line 10: held is dynamic: the launch states its size, and no constant is its pitch"
-    )
-    assert changed(program, Swizzle(32, 5))[0] == "held[(ty * 32 + tx) ^ ((ty * 32 + tx) >> 5)] = 1"
+    dynamic = transposing(body, launch="turn[1, (32, 32), 0, 4096]")
+    pitch = "line 10: held is dynamic: the launch states its size, and no constant is its pitch"
+    assert refusal(dynamic, Pad(32, 1)) == pitch
+    assert changed(dynamic, Swizzle(32, 5))[0] == "held[(ty * 32 + tx) ^ ((ty * 32 + tx) >> 5)] = 1"
 
 
 def test_edits_are_made_from_the_end_and_the_same_one_once() -> None:
