@@ -96,7 +96,6 @@ def test_what_is_shown_of_launches(served: Library, stopwatch: Stopwatch) -> Non
         {"file": "square"},  # recorded, with times
         {"file": "square", "source": "lockstep"},
         {"file": "square", "IPAD": "0", "cc": "3.5-8"},
-        {"file": "square", "launch": TWO},
         {"file": "square", "launch": FOUR},
         {"launch": f"{TWO}\nmatmul:naive"},
         {"file": "histogram"},  # wavefronts that depend on the data

@@ -170,7 +170,7 @@ def test_an_error_is_named_at_its_line(tmp_path: Path, command: Command, text: s
     "text",
     [
         KERNEL.replace("= 1", f"= {'b' * 100_000}") + LAUNCH,
-        KERNEL + LAUNCH.replace("zeros(1)", f"zeros({'1, ' * 100_000}1)"),
+        pytest.param(KERNEL + LAUNCH.replace("zeros(1)", f"zeros({'1, ' * 100_000}1)"), marks=pytest.mark.exhaustive),
         KERNEL + f"// smemviz: {'x' * 100_000}\n",
     ],
 )

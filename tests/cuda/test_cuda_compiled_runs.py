@@ -55,7 +55,7 @@ def assert_the_same(one: Recording, other: Recording) -> None:
     assert one.findings == other.findings
 
 
-@pytest.mark.parametrize("name", ["transpose", "reduce"])
+@pytest.mark.parametrize("name", but(["transpose"], ["transpose", "reduce"]))
 def test_the_gallery(record: Record, name: str) -> None:
     path = kernels_dir() / f"{name}.cu"
     compiled, were_well = record(path, True)

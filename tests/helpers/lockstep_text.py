@@ -25,8 +25,9 @@ START = HEAD.count("\n") + 1  # the line of the file where the text begins
 
 
 def run_text(text, **options):
-    """Run the text of a whole kernel file; its first line is line ``START``."""
-    return run(parse_program(HEAD + textwrap.dedent(text).lstrip("\n"), FILE), RunOptions(**options))
+    """Interpret the text of a whole kernel file, however long that takes; its first line is line ``START``."""
+    program = parse_program(HEAD + textwrap.dedent(text).lstrip("\n"), FILE)
+    return run(program, RunOptions(machine_code="never", **options))
 
 
 def kernel_of(text):
@@ -43,12 +44,12 @@ def text_kernel(text):
 
 
 def launch_text(text, *args, grid=1, block=32, dynamic=0, harmless=False, **options):
-    """Launch ``kernel`` of a text once; returns the launch and the mistakes, ``args`` hold what it wrote.
+    """Interpret one launch of ``kernel`` of a text; returns the launch and the mistakes, ``args`` hold what it wrote.
 
     With ``harmless`` findings are returned too that are no mistake.
     """
     shape = configuration(PLACE, (grid, block, 0, dynamic))
-    made, findings = launch(kernel_of(text), shape, args, PLACE, LaunchOptions(**options))
+    made, findings = launch(kernel_of(text), shape, args, PLACE, LaunchOptions(machine_code="never", **options))
     return made, tuple(finding for finding in findings if harmless or not finding.harmless)
 
 

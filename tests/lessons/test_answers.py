@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 import pytest
-from helpers.lesson_answers import combinations
+from helpers.lesson_answers import combinations, stage_of
 from helpers.reading import written
 from helpers.tiers import but
 
@@ -21,8 +21,7 @@ from smemviz.paths import kernels_dir
 
 
 def answer(slug: str, **knobs: str) -> str:
-    lesson = lesson_of(slug)
-    (right,) = lesson.stage(lesson.turned(knobs)).right
+    (right,) = stage_of(slug, **knobs).right
     return right
 
 
@@ -159,13 +158,13 @@ def test_as_many_blocks_fit_as_share_memory_and_threads() -> None:
         right = min(228 // (int(knobs["KIB"]) + 1), 2048 // int(knobs["THREADS"]))
         assert int(answer("occupancy", **knobs)) == right
         share = right * int(knobs["THREADS"]) / 2048
-        assert f"an occupancy of {100 * share:.0f} %." in lesson_of("occupancy").stage(knobs).because
+        assert f"an occupancy of {100 * share:.0f} %." in stage_of("occupancy", **knobs).because
 
 
 @pytest.mark.parametrize("file", ["square", "transpose", "rectangle", "reduce"])
 def test_the_excess_in_cycles_says_how_much_time_a_conflict_can_cost(file: str) -> None:
     """What a reader can work out from the question leads to the range that was measured."""
-    stage = lesson_of("matter").stage({"FILE": file})
+    stage = stage_of("matter", FILE=file)
     time, excess, mhz = re.findall(
         r"took ([\d.]+) µs.* ([\d,]+) excess wavefronts.* at ([\d,]+) MHz", stage.question.text
     )[0]
@@ -199,7 +198,7 @@ def test_a_tile_saves_as_many_times_as_it_is_wide(tile: int) -> None:
 )
 def test_no_question_says_what_is_right(lesson: Lesson) -> None:
     for knobs in combinations(lesson):
-        stage = lesson.stage(knobs)
+        stage = stage_of(lesson.slug, **knobs)
         told = " ".join([stage.question.text, lesson.set_to(knobs)]).replace("\N{NO-BREAK SPACE}", " ")
         if stage.question.kind != "number":
             assert stage.answer not in told
@@ -209,7 +208,7 @@ def test_no_question_says_what_is_right(lesson: Lesson) -> None:
 
 def test_what_a_sector_s_count_takes_is_in_the_question() -> None:
     for knobs in combinations(lesson_of("sectors")):
-        said = lesson_of("sectors").stage(knobs).question.text
+        said = stage_of("sectors", **knobs).question.text
         assert f"{knobs['TILE']} x {knobs['TILE']} threads" in said
         assert "A warp loads matrix[" in said  # stores send only the bytes that are written
         assert f"4 bytes per lane, from rows of {96 * 4} bytes" in said
@@ -219,7 +218,7 @@ def test_what_a_sector_s_count_takes_is_in_the_question() -> None:
     "lesson", but([lesson_of("tiles"), lesson_of("reuse")], LESSONS), ids=lambda lesson: lesson.slug
 )
 def test_every_knob_has_an_answer_and_the_default_is_not_the_only_one(lesson: Lesson) -> None:
-    stages = [lesson.stage(knobs) for knobs in combinations(lesson)]
+    stages = [stage_of(lesson.slug, **knobs) for knobs in combinations(lesson)]
     answers = {one for stage in stages for one in stage.right}
     # What changes with the knobs of padding by hand is the words that the indices give, not which of them is right.
     assert len(answers) > 1 or lesson.slug == "by-hand"
@@ -257,15 +256,14 @@ def test_what_is_right_is_explained() -> None:
         ),
         ("compiler", {}, "2,048 instructions for 8,192 loads of the source: the compiler made one load of 4."),
     ]:
-        lesson = lesson_of(slug)
-        assert lesson.stage(lesson.turned(knobs)).because.replace("\N{NO-BREAK SPACE}", " ") == said
+        assert stage_of(slug, **knobs).because.replace("\N{NO-BREAK SPACE}", " ") == said
 
 
 # What the pictures show
 
 
 def test_the_answer_of_the_first_lesson_stands_in_its_cell_with_the_lane_above() -> None:
-    as_indexed, by_bank = lesson_of("banks").stage(lesson_of("banks").values({})).panels("light")
+    as_indexed, by_bank = stage_of("banks").panels("light")
     for panel, value in ((as_indexed, "13"), (by_bank, "45")):  # the bank, and the word
         texts = {text: (x, round(y)) for (x, y), text in written(panel.figure).items()}
         assert set(texts) == {"L0", value}
@@ -274,7 +272,7 @@ def test_the_answer_of_the_first_lesson_stands_in_its_cell_with_the_lane_above()
 
 @pytest.mark.parametrize("slug", ["banks", "rows", "columns", "words"])
 def test_lanes_are_large_enough_to_be_read(slug: str) -> None:
-    for panel in lesson_of(slug).stage(lesson_of(slug).values({})).panels("light"):
+    for panel in stage_of(slug).panels("light"):
         sizes = [trace.textfont.size for trace in panel.figure.data if trace.meta == LANES]
         assert min(sizes, default=9) >= 9  # or cells are framed
 
@@ -300,13 +298,13 @@ def test_words_are_defined_before_they_are_used() -> None:
 
 
 def asked(lesson: Lesson) -> str:
-    return lesson.stage(lesson.values({})).question.text
+    return stage_of(lesson.slug).question.text
 
 
 def test_every_lesson_has_a_goal_minutes_and_a_picture_before_its_answer() -> None:
     for lesson in LESSONS:
         assert re.fullmatch(r"[A-Z][^.!?]*\.", lesson.goal)
-        stage = lesson.stage(lesson.values({}))
+        stage = stage_of(lesson.slug)
         words = " ".join([text_of(lesson.slug), stage.question.text, stage.because]).split()
         # Three for the first question, one for each further setting, and the words at a hundred a minute.
         assert 3 + len(lesson.scenes) - 1 + len(words) / 100 <= lesson.minutes <= 10
@@ -319,7 +317,7 @@ def test_every_lesson_has_a_goal_minutes_and_a_picture_before_its_answer() -> No
 
 def test_what_a_class_answers_wrong_is_wrong_and_each_has_its_hint() -> None:
     for lesson in LESSONS:
-        stage = lesson.stage(lesson.values({}))
+        stage = stage_of(lesson.slug)
         read = [read_answer(stage.question, given) for given in lesson.wrong]
         assert len(set(read)) == len(read) >= 3
         assert not stage.right.intersection(read)
@@ -354,6 +352,6 @@ def test_rows_matter_and_stores_broadcast_nothing() -> None:
     [("padding", {"IPAD": "0"}, "declared as tile[32, 32], without a pad"), ("words", {"SHARE": "1"}, "tile[i, 0]")],
 )
 def test_a_knob_that_changes_nothing_is_written_out(slug: str, knobs: dict[str, str], code: str) -> None:
-    question = lesson_of(slug).stage(lesson_of(slug).turned(knobs)).question.text.replace("\N{NO-BREAK SPACE}", " ")
+    question = stage_of(slug, **knobs).question.text.replace("\N{NO-BREAK SPACE}", " ")
     assert code in question
     assert "// 1," not in question

@@ -3,16 +3,15 @@
 import re
 
 import pytest
-from helpers.lesson_answers import combinations
+from helpers.lesson_answers import combinations, stage_of
 
 from smemviz.errors import InputError
 from smemviz.lessons.course import LESSONS, lesson_of
-from smemviz.lessons.lesson import Lesson, read_answer
+from smemviz.lessons.lesson import read_answer
 
 
-@pytest.mark.parametrize(
-    ("slug", "text", "read"),
-    [
+def test_answers_are_read_as_people_write_them() -> None:
+    for slug, text, read in [
         ("banks", " 007 ", "7"),
         ("compiler", "2,048", "2048"),
         ("banks", "１３", "13"),  # noqa: RUF001 - as Korean and Chinese keyboards write digits
@@ -21,29 +20,22 @@ from smemviz.lessons.lesson import Lesson, read_answer
         ("words", "19,16 - 18", "16-19"),
         ("words", "", "none"),
         ("by-hand", "flat", "flat"),
-    ],
-)
-def test_answers_are_read_as_people_write_them(slug: str, text: str, read: str) -> None:
-    lesson = lesson_of(slug)
-    assert read_answer(lesson.stage(lesson.values({})).question, text) == read
+    ]:
+        assert read_answer(stage_of(slug).question, text) == read
 
 
-@pytest.mark.parametrize(
-    ("slug", "text", "said"),
-    [
+def test_what_is_no_answer_is_told_in_one_line() -> None:
+    for slug, text, said in [
         ("banks", "many", "Write a whole number."),
         ("banks", "1.5", "Write a whole number."),
         ("banks", "9" * 99, "Write a whole number."),
         ("words", "32", "Name lanes from 0 to 31, such as 4, 8-11."),
         ("words", "a", "Name lanes from 0 to 31, such as 4, 8-11."),
         ("by-hand", "diagonal", "Choose one."),
-    ],
-)
-def test_what_is_no_answer_is_told_in_one_line(slug: str, text: str, said: str) -> None:
-    lesson = lesson_of(slug)
-    with pytest.raises(InputError) as refused:
-        read_answer(lesson.stage(lesson.values({})).question, text)
-    assert str(refused.value) == said
+    ]:
+        with pytest.raises(InputError) as refused:
+            read_answer(stage_of(slug).question, text)
+        assert str(refused.value) == said
 
 
 def test_lessons_are_found_by_number_and_name() -> None:
@@ -75,7 +67,7 @@ def test_a_knob_of_the_url_that_is_not_offered_gives_way_and_one_of_the_command_
 
 @pytest.mark.parametrize("rows", [4, 8, 16, 32])
 def test_lanes_that_a_hint_names_do_collide(rows: int) -> None:
-    stage = lesson_of("rectangles").stage(lesson_of("rectangles").turned({"BDIMY": str(rows)}))
+    stage = stage_of("rectangles", BDIMY=str(rows))
     (right,) = stage.right
     for pad in range(int(right)):
         found = re.search(r"lanes (\d+) and (\d+) both ask bank (\d+)", stage.hint(str(pad)))
@@ -89,9 +81,8 @@ def test_lanes_that_a_hint_names_do_collide(rows: int) -> None:
 # What is said to a wrong answer
 
 
-@pytest.mark.parametrize(
-    ("slug", "knobs", "given", "said"),
-    [
+def test_a_wrong_answer_gets_a_hint_of_its_own() -> None:
+    for slug, knobs, given, said in [
         ("banks", {}, "45", "45 is the number of the word. After bank 31 comes bank 0 again."),
         ("banks", {}, "99", "There are 32 banks, numbered from 0 to 31."),
         (
@@ -193,18 +184,14 @@ def test_lanes_that_a_hint_names_do_collide(rows: int) -> None:
             "That is how often the source asks for it. From k to k + 1 the address moves on by 4 bytes, and one "
             "instruction loads up to 16.",
         ),
-    ],
-)  # fmt: skip
-def test_a_wrong_answer_gets_a_hint_of_its_own(slug: str, knobs: dict[str, str], given: str, said: str) -> None:
-    lesson = lesson_of(slug)
-    stage = lesson.stage(lesson.turned(knobs))
-    assert stage.hint(read_answer(stage.question, given)).replace("\N{NO-BREAK SPACE}", " ") == said
+    ]:  # fmt: skip
+        stage = stage_of(slug, **knobs)
+        assert stage.hint(read_answer(stage.question, given)).replace("\N{NO-BREAK SPACE}", " ") == said
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
-def test_no_wrong_answer_is_left_without_a_hint(lesson: Lesson) -> None:
-    for knobs in combinations(lesson):
-        stage = lesson.stage(knobs)
+def test_no_wrong_answer_is_left_without_a_hint() -> None:
+    for slug, knobs in [(lesson.slug, knobs) for lesson in LESSONS for knobs in combinations(lesson)]:
+        stage = stage_of(slug, **knobs)
         kind = stage.question.kind
         numbers = [str(n) for n in (-1, *range(34), 64, 128, 256, 2048, 8192, 9999999)]
         wrong = {
@@ -213,4 +200,4 @@ def test_no_wrong_answer_is_left_without_a_hint(lesson: Lesson) -> None:
             "choice": [option.value for option in stage.question.options],
         }[kind]
         for given in wrong:
-            assert given in stage.right or stage.hint(given)
+            assert given in stage.right or stage.hint(given), (slug, knobs)

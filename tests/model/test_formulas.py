@@ -172,6 +172,7 @@ def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
                 check_one_line(error)
 
 
+@pytest.mark.exhaustive
 @given(LAYOUTS | st.sampled_from(["32x32", "8x64 int8", "512 float64"]), ACCESSES)
 def test_what_was_read_is_counted_or_refused_in_one_line(layout: str, access: str) -> None:
     with warnings.catch_warnings(action="ignore", category=SyntaxWarning):

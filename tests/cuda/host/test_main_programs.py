@@ -333,12 +333,16 @@ int main(int argc, char **argv) {
 }
 
 
-def test_files_that_are_linked_are_one_program(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
-) -> None:
+@pytest.fixture
+def units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Be in a folder with files that belong together."""
     monkeypatch.chdir(tmp_path)
     for name, text in UNITS.items():
         Path(name).write_text(text)
+
+
+@pytest.mark.usefixtures("units")
+def test_files_that_are_linked_are_one_program(command: Command) -> None:
     command("run", "scale.cu", "turn.cu", "main.cpp", "-o", "run.smem.npz", "--", "7")
     recording = smemviz.load("run.smem.npz")
     # Both have a kernel of one name, which is seen by its own file alone.
@@ -346,7 +350,14 @@ def test_files_that_are_linked_are_one_program(
     assert launches == [("work", ""), ("work", "turn.cu"), ("negate<float>", "turn.cu")]
     sources = [{site.source for site in launch.sites if site.is_shared} for launch in recording.launches]
     assert sources[:2] == [{"tile[threadIdx.x]"}, {"tile[63 - threadIdx.x]", "tile[threadIdx.x]"}]
+    assert "turn.h: is not C++" in command("run", "scale.cu", "turn.h", code=2).err
+    Path("a.py").write_text("x = 1\n")
+    assert "a.py: is run by itself" in command("run", "a.py", "turn.cu", code=2).err
 
+
+@pytest.mark.exhaustive
+@pytest.mark.usefixtures("units")
+def test_files_that_cannot_be_linked_say_why(command: Command) -> None:
     told = command("run", "scale.cu", "main.cpp", code=2).err
     assert "turn(float*, int), which is missing here; where another file has it, name that too" in told
     Path("turn.cu").write_text(f"__constant__ float factor;\n{UNITS['turn.cu']}")
@@ -354,9 +365,6 @@ def test_files_that_are_linked_are_one_program(
     assert "factor is a variable of the device in two of the files" in told
     Path("turn.cu").write_text(f"int main() {{}}\n{UNITS['turn.cu']}")
     assert "main is defined in two of the files" in command("run", "scale.cu", "turn.cu", "main.cpp", code=2).err
-    assert "turn.h: is not C++" in command("run", "scale.cu", "turn.h", code=2).err
-    Path("a.py").write_text("x = 1\n")
-    assert "a.py: is run by itself" in command("run", "a.py", "turn.cu", code=2).err
 
 
 ABSENT = {"library", "hardware", "header", "data", "arguments", "other source", "memory"}  # what is not there

@@ -66,22 +66,15 @@ STEPS = {
 
 @pytest.mark.parametrize("lines", STEPS.values(), ids=STEPS)
 @pytest.mark.parametrize("block", [1, 5, 32])
-@pytest.mark.parametrize("log_bytes", [1 << 20, 2000], ids=["kept", "counted"])
-def test_the_only_warp_is_logged_as_it_is_beside_others(lines, block, log_bytes):
+def test_the_only_warp_is_logged_as_it_is_beside_others(lines, block):
     start = "s = cuda.shared.array(40, float32)\ni = cuda.threadIdx.x\nn = cuda.blockDim.x\ns[i] = i\nx = 0.5\n"
+    text, given = f"{start}cuda.syncthreads()\n{lines}", {"parameters": "a", "block": block}
     both = []
     for grid in (1, 2):
-        made, _ = body(f"{start}cuda.syncthreads()\n{lines}", np.ones(40), parameters="a", grid=grid, block=block)
+        made, _ = body(text, np.ones(40), grid=grid, **given)
         first = made.requests.select(made.requests.block == 0)
         both.append([getattr(first, name).tobytes() for name in Requests.__dataclass_fields__])
-        cut, _ = body(
-            f"{start}cuda.syncthreads()\n{lines}",
-            np.ones(40),
-            parameters="a",
-            grid=grid,
-            block=block,
-            log_bytes=log_bytes,
-        )
+        cut, _ = body(text, np.ones(40), grid=grid, log_bytes=2000, **given)
         assert cut.summary() == made.summary()
     assert both[0] == both[1]
 
@@ -103,8 +96,7 @@ def test_the_file_of_a_kernel_is_recorded():
     assert [made.file for made in launches] == ["kernels/mine.py"]
 
 
-@pytest.mark.parametrize("turns", [30, 200])
-@pytest.mark.parametrize("limit", [3000, 20_000])
+@pytest.mark.parametrize(("turns", "limit"), [(30, 3000), (200, 20_000)])
 def test_a_full_log_has_the_same_requests_in_every_launch(turns, limit):
     kernel = kernel_of(f"""
         @cuda.jit
