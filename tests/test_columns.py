@@ -14,7 +14,7 @@ from smemviz.recordings.recording import Recording
 from smemviz.reports import data_tables
 from smemviz.reports.notebook import to_html
 from smemviz.reports.recording import facts
-from smemviz.views.columns import COLUMNS, COUNTS, Column, columns_in
+from smemviz.views.columns import COLUMNS, COUNTS, columns_in
 from smemviz.views.glossary import explained, numbers
 
 
@@ -23,18 +23,18 @@ def square() -> Recording:
     return h200("square")
 
 
-@pytest.mark.parametrize("column", [column for column in COLUMNS if column.heads], ids=lambda column: column.name)
-def test_a_column_that_is_shown_is_explained_under_every_name(square: Recording, column: Column) -> None:
-    heads = {head for place, head in column.heads.items() if place != "terminal"}
-    assert heads <= set(column.names)
-    entry = explained(column, square.launches[0], H200)
-    assert entry.names == column.names
-    assert entry.meaning
-    assert "{" not in entry.meaning
-    (shown,) = (
-        one for section in numbers(square.launches[0]) for one in section.numbers if one.anchor == column.anchor
-    )
-    assert (shown.names, shown.meaning) == (entry.names, entry.meaning)
+def test_a_column_that_is_shown_is_explained_under_every_name(square: Recording) -> None:
+    for column in [column for column in COLUMNS if column.heads]:
+        heads = {head for place, head in column.heads.items() if place != "terminal"}
+        assert heads <= set(column.names)
+        entry = explained(column, square.launches[0], H200)
+        assert entry.names == column.names
+        assert entry.meaning
+        assert "{" not in entry.meaning
+        (shown,) = (
+            one for section in numbers(square.launches[0]) for one in section.numbers if one.anchor == column.anchor
+        )
+        assert (shown.names, shown.meaning) == (entry.names, entry.meaning)
 
 
 def test_the_first_columns_are_the_summary(square: Recording) -> None:

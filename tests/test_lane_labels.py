@@ -5,19 +5,14 @@ import pytest
 from smemviz.views.grid import label_size, lane_label
 
 
-@pytest.mark.parametrize(
-    ("letters", "width", "height", "size"),
-    [
+def test_a_name_is_as_large_as_its_cell_and_left_out_where_it_would_be_too_small() -> None:
+    for letters, width, height, size in [
         (3, 22, 17, 18 / 1.86),  # L31 in the 32nd part of 700 pixels
         (3, 20.5, 17, 0),  # a pixel less than 9 pixels of type need
         (3, 22, 10, 0),  # as high as type and no line free
         (2, 44, 36, 13),  # no larger than the rest of a page's type
-    ],
-)
-def test_a_name_is_as_large_as_its_cell_and_left_out_where_it_would_be_too_small(
-    letters: int, width: float, height: float, size: float
-) -> None:
-    assert label_size(letters, width, height) == pytest.approx(size)
+    ]:
+        assert label_size(letters, width, height) == pytest.approx(size)
 
 
 def test_lanes_are_marked_as_such() -> None:

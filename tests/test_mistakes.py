@@ -134,9 +134,8 @@ def test_a_counter_without_an_atomic_is_found(found: tuple[Finding, ...]) -> Non
     assert finding.message.endswith("and one of the two results is lost. Use cuda.atomic.add(count, 0, 1).")
 
 
-@pytest.mark.parametrize(
-    ("kernel", "message"),
-    [
+def test_a_launch_that_no_device_would_start_is_found_where_it_is_launched(found: tuple[Finding, ...]) -> None:
+    for kernel, message in [
         (
             "too_many_threads",
             "a block of 32 x 33 x 1 has 1056 threads; a device takes 1024. Make the block smaller and the grid larger. "
@@ -152,16 +151,12 @@ def test_a_counter_without_an_atomic_is_found(found: tuple[Finding, ...]) -> Non
             "0 bytes of static and 245760 of dynamic shared memory are 245760; "
             "compute capability 9.0 has 232448 per block. Make the tile smaller.",
         ),
-    ],
-)
-def test_a_launch_that_no_device_would_start_is_found_where_it_is_launched(
-    found: tuple[Finding, ...], kernel: str, message: str
-) -> None:
-    finding = of(found, kernel)
+    ]:
+        finding = of(found, kernel)
 
-    assert (finding.kind, finding.block, finding.threads, finding.launch) == ("launch_refused", (0, 0, 0), (), None)
-    assert LINES[finding.line - 1].startswith(f"    {kernel}[1, ")
-    assert finding.message == message
+        assert (finding.kind, finding.block, finding.threads, finding.launch) == ("launch_refused", (0, 0, 0), (), None)
+        assert LINES[finding.line - 1].startswith(f"    {kernel}[1, ")
+        assert finding.message == message
 
 
 @pytest.mark.parametrize(

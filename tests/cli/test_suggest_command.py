@@ -99,16 +99,13 @@ def test_a_promise_that_is_not_kept_is_an_exit_code_of_1(
     assert "+++" not in said
 
 
-@pytest.mark.parametrize(
-    ("named", "said"),
-    [
+def test_what_is_not_there_is_an_exit_code_of_2(square: Path, command: Command) -> None:
+    for named, said in [
         ("square.py:turn", "square.py: launches no kernel turn; it launches set_row_read_row, set_col_read_col, "),
         ("missing.py:turn", "missing.py: no such file"),
         ("square.smem.npz", "square.smem.npz: "),
-    ],
-)
-def test_what_is_not_there_is_an_exit_code_of_2(square: Path, command: Command, named: str, said: str) -> None:
-    assert command("suggest", named, *LOCKSTEP, code=2).err.startswith(f"smemviz: {said}")
+    ]:
+        assert command("suggest", named, *LOCKSTEP, code=2).err.startswith(f"smemviz: {said}")
 
 
 def test_a_missing_folder_is_told_before_anything_runs(square: Path, command: Command) -> None:

@@ -16,18 +16,15 @@ def suggested(*options: str) -> list[str]:
     return ["suggest", TILE, "--engine", "lockstep", *options]
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
+def test_what_cannot_be_is_one_line(command: Command) -> None:
+    for options, said in [
         (("--over", "TILE=8,32", "-o", "better.patch"), r"a difference is for one choice of constants.*"),
         (
             ("--over", "TILE=8", "--over", "TILE=16"),
             r"--over TILE is there twice; write all its values in one, TILE=VALUE,VALUE",
         ),
-    ],
-)
-def test_what_cannot_be_is_one_line(options: tuple[str, ...], said: str, command: Command) -> None:
-    assert re.fullmatch(f"smemviz: {said}\n", command(*suggested(*options), code=2).err)
+    ]:
+        assert re.fullmatch(f"smemviz: {said}\n", command(*suggested(*options), code=2).err)
 
 
 @pytest.mark.exhaustive
@@ -37,6 +34,6 @@ def test_there_is_an_answer_for_each_value(capsys: pytest.CaptureFixture[str]) -
     assert [one["constants"]["TILE"] for one in points] == [16, 32]
 
 
-@pytest.mark.parametrize("text", ["TILE", "TILE=", "TILE=8,,16"])
-def test_several_values_are_read_as_one_is(text: str, command: Command) -> None:
-    assert "is not NAME=VALUE" in command(*suggested("--over", text), code=2).err
+def test_several_values_are_read_as_one_is(command: Command) -> None:
+    for text in ["TILE", "TILE=", "TILE=8,,16"]:
+        assert "is not NAME=VALUE" in command(*suggested("--over", text), code=2).err

@@ -25,9 +25,8 @@ def said(folder: Path, text: str, command: Command) -> str:
     return command("run", path, code=2).err.replace(path.as_posix(), "k.cu")
 
 
-@pytest.mark.parametrize(
-    ("text", "error", "line"),
-    [
+def test_bad_input_gets_one_line_and_exit_code_2(tmp_path: Path, command: Command) -> None:
+    for text, error, line in [
         ("__global__ void k(int *a) {\n    a[0] = = 3;\n}\n" + LAUNCH, SourceError, "2:12: expected an expression"),
         ("__global__ void k(int *a) {\n    a[0] = b;\n}\n" + LAUNCH, SourceError, '2:12: identifier "b" is undefined'),
         (
@@ -63,21 +62,16 @@ def said(folder: Path, text: str, command: Command) -> str:
         (KERNEL, KernelFileError, "1: has no launch; add a comment such as"),
         ("int main() { return 0; }\n", KernelFileError, "1: has no __global__ function; write a kernel"),
         ("", KernelFileError, "1: has no __global__ function; write a kernel"),
-    ],
-)
-def test_bad_input_gets_one_line_and_exit_code_2(
-    tmp_path: Path, command: Command, text: str, error: type[Exception], line: str
-) -> None:
-    told = said(tmp_path, text, command)
-    assert told.startswith(f"smemviz: k.cu:{line}")
-    assert told.count("\n") == 1
-    with pytest.raises(error):
-        smemviz.run(tmp_path / "k.cu")
+    ]:
+        told = said(tmp_path, text, command)
+        assert told.startswith(f"smemviz: k.cu:{line}")
+        assert told.count("\n") == 1
+        with pytest.raises(error):
+            smemviz.run(tmp_path / "k.cu")
 
 
-@pytest.mark.parametrize(
-    ("statement", "why"),
-    [
+def test_assembly_that_is_not_read_is_refused_at_its_line(tmp_path: Path, command: Command) -> None:
+    for statement, why in [
         ('.include \\"x\\"', '.include "x" is not read'),
         ('.incbin \\"x\\";', '.incbin "x" is not read'),
         (".func foo(){}", ".func foo(){} is not read"),
@@ -91,16 +85,12 @@ def test_bad_input_gets_one_line_and_exit_code_2(
         ("ld.param.u32 %r1, [none];", "none is no parameter"),
         (".reg .b32;", ".reg .b32 is not read"),
         ("}", "is not read"),
-    ],
-)
-def test_assembly_that_is_not_read_is_refused_at_its_line(
-    tmp_path: Path, command: Command, statement: str, why: str
-) -> None:
-    text = f'extern "C" __global__ void k(int *a)\n{{\n    asm("{statement}");\n    a[0] = 1;\n}}\n'
-    told = said(tmp_path, text + LAUNCH, command)
-    assert told.startswith("smemviz: k.cu:1:" if statement == "}" else "smemviz: k.cu:3:")
-    assert why in told
-    assert told.count("\n") == 1
+    ]:
+        text = f'extern "C" __global__ void k(int *a)\n{{\n    asm("{statement}");\n    a[0] = 1;\n}}\n'
+        told = said(tmp_path, text + LAUNCH, command)
+        assert told.startswith("smemviz: k.cu:1:" if statement == "}" else "smemviz: k.cu:3:")
+        assert why in told
+        assert told.count("\n") == 1
 
 
 def test_numbers_with_a_point_are_read_in_assembly(tmp_path: Path) -> None:
@@ -118,9 +108,8 @@ def test_numbers_with_a_point_are_read_in_assembly(tmp_path: Path) -> None:
     assert a[0] == 7.5
 
 
-@pytest.mark.parametrize(
-    ("parameter", "argument", "why"),
-    [
+def test_numbers_that_an_argument_does_not_take(tmp_path: Path, command: Command) -> None:
+    for parameter, argument, why in [
         ("int *a", "full(99999999999, 5)", "a: 99999999999 does not fit int32"),
         ("unsigned char *a", "full(-1, 5)", "a: -1 does not fit uint8"),
         ("int *a", "full(1e400, 5)", "a: inf does not fit int32"),
@@ -131,14 +120,10 @@ def test_numbers_with_a_point_are_read_in_assembly(tmp_path: Path) -> None:
         ("int a", "99999999999", "a: 99999999999 does not fit int32"),
         ("int *a", f"zeros({', '.join(['1'] * 70)})", "zeros("),
         ("int *a", "zeros(1e999)", "zeros("),
-    ],
-)
-def test_numbers_that_an_argument_does_not_take(
-    tmp_path: Path, command: Command, parameter: str, argument: str, why: str
-) -> None:
-    told = said(tmp_path, f"__global__ void k({parameter}) {{}}\n// smemviz: k<<<1, 1>>>({argument})\n", command)
-    assert told.startswith(f"smemviz: k.cu:2: {why}")
-    assert told.count("\n") == 1
+    ]:
+        told = said(tmp_path, f"__global__ void k({parameter}) {{}}\n// smemviz: k<<<1, 1>>>({argument})\n", command)
+        assert told.startswith(f"smemviz: k.cu:2: {why}")
+        assert told.count("\n") == 1
 
 
 def test_infinity_and_dim3_of_nothing_are_what_they_are_in_cpp() -> None:
@@ -150,9 +135,8 @@ def test_infinity_and_dim3_of_nothing_are_what_they_are_in_cpp() -> None:
     assert a[0] == np.inf
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
+def test_an_error_is_named_at_its_line(tmp_path: Path, command: Command) -> None:
+    for text, line in [
         ('#line 100 "other.h"\n' + RIGHT.replace("= 1", "= b"), '2:36: identifier "b" is undefined'),
         ("#/**/li\\\nne 7\n" + RIGHT.replace("= 1", "= b"), '3:36: identifier "b" is undefined'),
         ('# 7 "other.h" 1\n' + RIGHT.replace("= 1", "= b"), '2:36: identifier "b" is undefined'),
@@ -160,10 +144,8 @@ def test_infinity_and_dim3_of_nothing_are_what_they_are_in_cpp() -> None:
         ('#include "a\0b.h"\n' + RIGHT, "1: has a NUL character"),
         (RIGHT.replace("a[0] = 1; }", "a[0] = (1;"), '1:38: expected a ")"'),
         (RIGHT.replace("a[0] = 1; }", "a[0"), "1:"),
-    ],
-)
-def test_an_error_is_named_at_its_line(tmp_path: Path, command: Command, text: str, line: str) -> None:
-    assert said(tmp_path, text, command).startswith(f"smemviz: k.cu:{line}")
+    ]:
+        assert said(tmp_path, text, command).startswith(f"smemviz: k.cu:{line}")
 
 
 @pytest.mark.parametrize(
@@ -191,9 +173,8 @@ def test_a_launch_that_no_device_would_start_is_a_finding_and_exit_code_1(tmp_pa
     assert "k.cu:2: launch of k refused: a block of 2048 x 1 x 1 has 2048 threads" in out
 
 
-@pytest.mark.parametrize(
-    "include",
-    [
+def test_nothing_of_a_file_outside_is_read_or_shown(tmp_path: Path, command: Command) -> None:
+    for include in [
         '#include "{path}"',
         "#include <{path}>",
         '  #include "{path}"',
@@ -208,13 +189,11 @@ def test_a_launch_that_no_device_would_start_is_a_finding_and_exit_code_1(tmp_pa
         '#define PASTED(a, b) a##b\n#if PASTED(__has_, include)("{path}")\n#error a_secret_word\n#endif',
         '#include <cuda/std/utility>\n#if _CCCL_PP_CAT(__, has_include)("{path}")\n#error a_secret_word\n#endif',
         '#define A(a, b, c) a##b##c\n#define IT A(__h, a, s_include)("{path}")\n#if IT\n#error a_secret_word\n#endif',
-    ],
-)
-def test_nothing_of_a_file_outside_is_read_or_shown(tmp_path: Path, command: Command, include: str) -> None:
-    (tmp_path / "secret.h").write_text(SECRET)
-    error = said(tmp_path, include.format(path=tmp_path / "secret.h") + "\n" + RIGHT, command)
-    assert "a_secret_word" not in error
-    assert error.startswith("smemviz: k.cu:")
+    ]:
+        (tmp_path / "secret.h").write_text(SECRET)
+        error = said(tmp_path, include.format(path=tmp_path / "secret.h") + "\n" + RIGHT, command)
+        assert "a_secret_word" not in error
+        assert error.startswith("smemviz: k.cu:")
 
 
 @pytest.mark.parametrize(

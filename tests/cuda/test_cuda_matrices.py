@@ -154,22 +154,19 @@ __global__ void k({to} *out, const {element} *a, const {element} *b) {{
 """
 
 
-@pytest.mark.parametrize(
-    ("kind", "element", "to", "depth", "dtype"),
-    [
+def test_wmma_multiplies_tf32_and_bytes() -> None:
+    for kind, element, to, depth, dtype in [
         ("wmma::precision::tf32", "float", "float", 8, np.float32),
         ("signed char", "signed char", "int", 16, np.int8),
         ("unsigned char", "unsigned char", "int", 16, np.uint8),
-    ],
-)
-def test_wmma_multiplies_tf32_and_bytes(kind: str, element: str, to: str, depth: int, dtype: Any) -> None:
-    low = 0 if dtype is np.uint8 else -9
-    a, b = RNG.integers(low, 10, (16, depth)).astype(dtype), RNG.integers(low, 10, (depth, 16)).astype(dtype)
-    out = np.zeros((16, 16), np.float32 if to == "float" else np.int32)
-    text = WMMA.format(kind=kind, element=element, to=to, depth=depth)
-    recording = smemviz.cuda_cpp(text)["k"][1, 32](out, a, b)
-    assert np.array_equal(out, a.astype(out.dtype) @ b.astype(out.dtype) + 2)
-    assert {site.op for site in recording.launches[0].sites} == {"wmma_load", "wmma_store"}
+    ]:
+        low = 0 if dtype is np.uint8 else -9
+        a, b = RNG.integers(low, 10, (16, depth)).astype(dtype), RNG.integers(low, 10, (depth, 16)).astype(dtype)
+        out = np.zeros((16, 16), np.float32 if to == "float" else np.int32)
+        text = WMMA.format(kind=kind, element=element, to=to, depth=depth)
+        recording = smemviz.cuda_cpp(text)["k"][1, 32](out, a, b)
+        assert np.array_equal(out, a.astype(out.dtype) @ b.astype(out.dtype) + 2)
+        assert {site.op for site in recording.launches[0].sites} == {"wmma_load", "wmma_store"}
 
 
 REFUSED = {
@@ -189,19 +186,21 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
-def test_what_is_not_executed_is_refused_by_name_and_line(what: str) -> None:
-    text = f"#include <mma.h>\nusing namespace nvcuda;\n__global__ void k(float *out) {{\n    {REFUSED[what]}\n}}\n"
-    with pytest.raises(UnsupportedError, match=r"<text>\.cu:5: .* is not executed$") as refused:
-        smemviz.cuda_cpp(text)["k"][1, 32](np.zeros(64, np.float32))
-    assert what in str(refused.value)
+def test_what_is_not_executed_is_refused_by_name_and_line() -> None:
+    for what in REFUSED:
+        text = f"#include <mma.h>\nusing namespace nvcuda;\n__global__ void k(float *out) {{\n    {REFUSED[what]}\n}}\n"
+        with pytest.raises(UnsupportedError, match=r"<text>\.cu:5: .* is not executed$") as refused:
+            smemviz.cuda_cpp(text)["k"][1, 32](np.zeros(64, np.float32))
+        assert what in str(refused.value)
 
 
-@pytest.mark.parametrize("op", ["wmma_load", "wmma_store"])
-def test_addresses_of_wmma_are_not_counted(op: str) -> None:
-    for function in (smemviz.wavefronts, assign):
-        with pytest.raises(InputError, match=f"{op} cannot be counted from addresses: PTX does not tell which lane"):
-            function(np.arange(32) * 16, 16, op)
+def test_addresses_of_wmma_are_not_counted() -> None:
+    for op in ["wmma_load", "wmma_store"]:
+        for function in (smemviz.wavefronts, assign):
+            with pytest.raises(
+                InputError, match=f"{op} cannot be counted from addresses: PTX does not tell which lane"
+            ):
+                function(np.arange(32) * 16, 16, op)
 
 
 THREADS = 64
@@ -263,20 +262,17 @@ def test_bytes_beyond_the_source_size_are_zero() -> None:
         np.testing.assert_array_equal(addresses(launch, "shared", "store", width), at)
 
 
-@pytest.mark.parametrize(
-    ("copy", "width"),
-    [
+def test_a_source_that_is_ignored_is_zero() -> None:
+    for copy, width in [
         (IGNORING.format("ca", "", 4, ""), 4),
         (IGNORING.format("cg", ".L2::128B", 16, ""), 16),
         (IGNORING.format("cg", ".L2::cache_hint", 16, ", %3"), 16),
-    ],
-)
-def test_a_source_that_is_ignored_is_zero(copy: str, width: int) -> None:
-    sizes = [width * (i % 3 > 0) for i in range(THREADS)]
-    out, recording = copied(copy, width, sizes)
-    np.testing.assert_array_equal(out, expected(width, sizes))
-    reads = np.array(sizes).reshape(2, 32) > 0
-    np.testing.assert_array_equal(addresses(recording.launches[0], "global", "load", width) >= 0, reads)
+    ]:
+        sizes = [width * (i % 3 > 0) for i in range(THREADS)]
+        out, recording = copied(copy, width, sizes)
+        np.testing.assert_array_equal(out, expected(width, sizes))
+        reads = np.array(sizes).reshape(2, 32) > 0
+        np.testing.assert_array_equal(addresses(recording.launches[0], "global", "load", width) >= 0, reads)
 
 
 def test_a_policy_alone_is_no_source_size() -> None:

@@ -158,21 +158,18 @@ def test_floats(view: str) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize(
-    ("kind", "a", "b", "c", "expected"),
-    [
+def test_a_fused_product_is_rounded_once() -> None:
+    for kind, a, b, c, expected in [
         # The product lies halfway between two floats; what is added, and is far too small for a double, decides.
         ("float", 24929 / 4096, 673 / 4096, 2.0**-60, 1 + 2.0**-23),
         ("float", 24929 / 4096, 673 / 4096, -(2.0**-60), 1),
         ("double", 1 + 2.0**-30, 1 + 2.0**-30, -1 - 2.0**-29, 2.0**-60),
-    ],
-)
-@pytest.mark.parametrize("view", ["source", "compiled"])
-def test_a_fused_product_is_rounded_once(kind: str, a: float, b: float, c: float, expected: float, view: str) -> None:
-    text = f"__global__ void k({kind} *x) {{ x[3] = fma(x[0], x[1], x[2]); }}"
-    given = np.array([a, b, c, 0], np.float32 if kind == "float" else np.float64)
-    smemviz.cuda_cpp(text, view=view)["k"][1, 1](given)
-    assert given[3] == expected
+    ]:
+        for view in ["source", "compiled"]:
+            text = f"__global__ void k({kind} *x) {{ x[3] = fma(x[0], x[1], x[2]); }}"
+            given = np.array([a, b, c, 0], np.float32 if kind == "float" else np.float64)
+            smemviz.cuda_cpp(text, view=view)["k"][1, 1](given)
+            assert given[3] == expected
 
 
 def test_halves() -> None:

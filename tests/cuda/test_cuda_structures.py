@@ -67,26 +67,23 @@ def test_a_structure_has_the_bytes_that_cpp_gives_it_and_its_arrays() -> None:
     assert (field, array.dtype, array.tolist()) == (".elements", np.float32, [[0, 1], [2, 3], [4, 5], [6, 7]])
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
+def test_structures_in_structures_arrays_of_them_and_names_of_fields() -> None:
+    for written in [
         "Both{1, {{2, 3, 4, zeros(5)}, Matrix{6, 7, 8, ones(9)}}, zeros(3)}",
         "{1, {{2, 3, 4, zeros(5)}, {6, 7, 8, ones(9)}}, zeros(3), 2.5,}",
         "Both{.first = 1, .of = {{2, 3, 4, zeros(5)}, {.width = 6, .height = 7, .stride = 8, .elements = ones(9)}}, "
         ".any = zeros(3)}",
-    ],
-)
-def test_structures_in_structures_arrays_of_them_and_names_of_fields(written: str) -> None:
-    (both,) = values(f"both<<<1, 8>>>({written})")
-    assert {at: (field, array.shape, str(array.dtype)) for at, (field, array) in both.arrays.items()} == {
-        24: (".of[0].elements", (5,), "float32"),
-        48: (".of[1].elements", (9,), "float32"),
-        56: (".any", (3,), "uint8"),
-    }
-    assert both.data[0] == 1
-    assert both.data[8:20].view(np.int32).tolist() == [2, 3, 4]
-    assert both.data[32:44].view(np.int32).tolist() == [6, 7, 8]
-    assert both.data[64:].view(np.float64).tolist() == [2.5]
+    ]:
+        (both,) = values(f"both<<<1, 8>>>({written})")
+        assert {at: (field, array.shape, str(array.dtype)) for at, (field, array) in both.arrays.items()} == {
+            24: (".of[0].elements", (5,), "float32"),
+            48: (".of[1].elements", (9,), "float32"),
+            56: (".any", (3,), "uint8"),
+        }
+        assert both.data[0] == 1
+        assert both.data[8:20].view(np.int32).tolist() == [2, 3, 4]
+        assert both.data[32:44].view(np.int32).tolist() == [6, 7, 8]
+        assert both.data[64:].view(np.float64).tolist() == [2.5]
 
 
 def test_braces_that_are_left_out_leave_no_wrong_names() -> None:
@@ -168,16 +165,16 @@ def test_the_product_of_sub_matrices_is_right_whatever_its_row_strides() -> None
         np.testing.assert_allclose(found.reshape(64, 65)[:, :64], expected, rtol=1e-5)
 
 
-@pytest.mark.parametrize(("alignment", "start"), [(4, 1040), (16, 1040), (128, 1152), (1024, 2048)])
-def test_dynamic_memory_begins_aligned_as_it_is_declared(alignment: int, start: int) -> None:
+def test_dynamic_memory_begins_aligned_as_it_is_declared() -> None:
     """Behind 16 bytes of static memory, which begins at byte 1024; seen on an H200 for 16, 128 and 1024."""
-    text = f"""__global__ void k(unsigned *out) {{
+    for alignment, start in [(4, 1040), (16, 1040), (128, 1152), (1024, 2048)]:
+        text = f"""__global__ void k(unsigned *out) {{
     extern __shared__ __align__({alignment}) unsigned char more[];
     __shared__ unsigned long long first[2];
     first[threadIdx.x] = 1, more[threadIdx.x] = 1;
     out[0] = __cvta_generic_to_shared(first), out[1] = __cvta_generic_to_shared(more);
 }}
 """
-    out = np.zeros(2, np.uint32)
-    smemviz.cuda_cpp(text)["k"][1, 1, 64](out)
-    assert out.tolist() == [1024, start]
+        out = np.zeros(2, np.uint32)
+        smemviz.cuda_cpp(text)["k"][1, 1, 64](out)
+        assert out.tolist() == [1024, start]

@@ -75,23 +75,20 @@ def test_a_constant_that_is_not_only_the_pad_stays() -> None:
 FLAT = "t[y * {w} + x] = out[x];\n__syncthreads();\nout[x] = t[x * {w} + y];"
 
 
-@pytest.mark.parametrize(
-    ("constants", "size", "pitch", "lines"),
-    [
+def test_a_pitch_in_indices_written_by_hand_is_changed() -> None:
+    for constants, size, pitch, lines in [
         ("", "[1024]", "32", ["t[1056]", "t[y * 33 + x]", "t[x * 33 + y]"]),
         ("", "[32 * 32]", "32", ["t[32 * 33]", "t[y * 33 + x]", "t[x * 33 + y]"]),
         ("#define W 32\n", "[W * W]", "W", ["t[W * (W + 1)]", "t[y * (W + 1) + x]", "t[x * (W + 1) + y]"]),
         ("#define W 32\n", "[W * W]", "(W)", ["t[W * (W + 1)]", "t[y * ((W) + 1) + x]", "t[x * ((W) + 1) + y]"]),
         ("#define W 32\n#define P (W + 1)\n", "[W * W]", "W", ["t[W * P]", "t[y * P + x]", "t[x * P + y]"]),
-    ],
-)
-def test_a_pitch_in_indices_written_by_hand_is_changed(constants: str, size: str, pitch: str, lines: list[str]) -> None:
-    found = changed(program_of(size, FLAT.format(w=pitch), constants), (1024,), Pad(32, 1))
-    assert [line.removeprefix("__shared__ float ").removesuffix(";") for line in found] == [
-        lines[0],
-        f"{lines[1]} = out[x]",
-        f"out[x] = {lines[2]}",
-    ]
+    ]:
+        found = changed(program_of(size, FLAT.format(w=pitch), constants), (1024,), Pad(32, 1))
+        assert [line.removeprefix("__shared__ float ").removesuffix(";") for line in found] == [
+            lines[0],
+            f"{lines[1]} = out[x]",
+            f"out[x] = {lines[2]}",
+        ]
 
 
 def test_an_index_without_a_pitch_is_spread_out_where_it_stands() -> None:
@@ -103,17 +100,18 @@ def test_an_index_without_a_pitch_is_spread_out_where_it_stands() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("swizzle", "index"),
-    [(Swizzle(32, 5), "x ^ y"), (Swizzle(32, 4, 1), "x ^ ((y & 15) << 1)"), (Swizzle(32, 4, 0, 1), "x ^ (y >> 1)")],
-)
-def test_a_swizzle_mixes_the_column_with_the_row_at_every_use(swizzle: Swizzle, index: str) -> None:
-    body = "t[y][x] = 1;\natomicAdd(&t[y][x], 2);\nout[0] = t[0][x] + t[3][1] + t[x ? 1 : y][x + 1];  // t[y][x]"
-    first, second, third = changed(program_of("[32][32]", body), (32, 32), swizzle)
-    assert (first, second) == (f"t[y][{index}] = 1;", f"atomicAdd(&t[y][{index}], 2);")
-    other = index.replace("y", "(x ? 1 : y)").replace("x ^", "(x + 1) ^")
-    number = 1 ^ (3 >> swizzle.shift) % (1 << swizzle.bits) << swizzle.base
-    assert third == f"out[0] = t[0][x] + t[3][{number}] + t[x ? 1 : y][{other}];  // t[y][x]"
+def test_a_swizzle_mixes_the_column_with_the_row_at_every_use() -> None:
+    for swizzle, index in [
+        (Swizzle(32, 5), "x ^ y"),
+        (Swizzle(32, 4, 1), "x ^ ((y & 15) << 1)"),
+        (Swizzle(32, 4, 0, 1), "x ^ (y >> 1)"),
+    ]:
+        body = "t[y][x] = 1;\natomicAdd(&t[y][x], 2);\nout[0] = t[0][x] + t[3][1] + t[x ? 1 : y][x + 1];  // t[y][x]"
+        first, second, third = changed(program_of("[32][32]", body), (32, 32), swizzle)
+        assert (first, second) == (f"t[y][{index}] = 1;", f"atomicAdd(&t[y][{index}], 2);")
+        other = index.replace("y", "(x ? 1 : y)").replace("x ^", "(x + 1) ^")
+        number = 1 ^ (3 >> swizzle.shift) % (1 << swizzle.bits) << swizzle.base
+        assert third == f"out[0] = t[0][x] + t[3][{number}] + t[x ? 1 : y][{other}];  // t[y][x]"
 
 
 def test_a_swizzle_of_the_whole_array_makes_one_dimension_of_it() -> None:

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import pytest
 from helpers.commands import Command
 
 import smemviz
@@ -136,9 +135,8 @@ def test_the_page_shows_it_and_its_source(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
+def test_what_is_wrong_is_one_line(tmp_path: Path, command: Command) -> None:
+    for text, said in [
         ("hello\n", "1: has no .entry, so it is not PTX with a kernel"),
         (PTX, "4: has no launch; add a comment such as // smemviz: turn<<<1, 32>>>(zeros(1024), zeros(1024))"),
         (LAUNCH + PTX.replace("shl.b32 %r6", "shll.b32 %r6"), "26: shll.b32 is not executed"),
@@ -157,15 +155,13 @@ def test_the_page_shows_it_and_its_source(tmp_path: Path) -> None:
             LAUNCH + PTX.replace("\n{\n    .reg .f32", "\n.reqntid 64\n{\n    .reg .f32"),
             "1: launch of turn refused: turn",
         ),
-    ],
-)
-def test_what_is_wrong_is_one_line(text: str, said: str, tmp_path: Path, command: Command) -> None:
-    path = of(tmp_path, text)
-    refused = "refused" in said
-    written = command("run", path, code=1 if refused else 2)
-    line = (written.out if refused else written.err).replace(path.as_posix(), "turn.ptx")
-    assert f"turn.ptx:{said}" in line
-    assert refused or line.count("\n") == 1
+    ]:
+        path = of(tmp_path, text)
+        refused = "refused" in said
+        written = command("run", path, code=1 if refused else 2)
+        line = (written.out if refused else written.err).replace(path.as_posix(), "turn.ptx")
+        assert f"turn.ptx:{said}" in line
+        assert refused or line.count("\n") == 1
 
 
 COPY = """.version 8.0

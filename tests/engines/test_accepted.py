@@ -68,9 +68,8 @@ def test_what_is_linked_in_does_not_matter_until_it_is_called(tmp_path: Path) ->
 # --- shapes
 
 
-@pytest.mark.parametrize(
-    ("before", "shape"),
-    [
+def test_a_shape_is_what_numba_knows_when_it_compiles(tmp_path: Path) -> None:
+    for before, shape in [
         ("pass", "32 + 2"),
         ("pass", "(4 * 8, 16 + 1)"),
         ("h, w = 32, 7", "(h, w)"),
@@ -84,20 +83,18 @@ def test_what_is_linked_in_does_not_matter_until_it_is_called(tmp_path: Path) ->
         ("h = 32\nif cuda.blockIdx.x > 5:\n    h = 32", "h"),
         ("h: int = 32", "h"),
         ("pass", "-(-32)"),
-    ],
-)
-def test_a_shape_is_what_numba_knows_when_it_compiles(tmp_path: Path, before: str, shape: str) -> None:
-    body = f"{before}\ntile = cuda.shared.array({shape}, float32)\ni = cuda.grid(1)\nout[i] = tile.shape[0]"
-    found = kernel(tmp_path, body, "TILE = 32\nSIZES = (32, 7)")
-    assert set(found) == {34.0 if shape == "32 + 2" else 32.0}
+    ]:
+        body = f"{before}\ntile = cuda.shared.array({shape}, float32)\ni = cuda.grid(1)\nout[i] = tile.shape[0]"
+        found = kernel(tmp_path, body, "TILE = 32\nSIZES = (32, 7)")
+        assert set(found) == {34.0 if shape == "32 + 2" else 32.0}
 
 
-@pytest.mark.parametrize("shape", ["TILE + 2", "out.size", "h", "int(32)", "SIZES[i]"])
-def test_a_shape_that_numba_would_not_take_is_refused(tmp_path: Path, shape: str) -> None:
-    body = f"i = cuda.grid(1)\nh = TILE * 2\ntile = cuda.shared.array({shape}, float32)\nout[i] = tile[0]"
-    assert "cuda.shared.array needs a constant shape, in Numba too" in refused(
-        tmp_path, body, "TILE = 32\nSIZES = (32, 7)"
-    )
+def test_a_shape_that_numba_would_not_take_is_refused(tmp_path: Path) -> None:
+    for shape in ["TILE + 2", "out.size", "h", "int(32)", "SIZES[i]"]:
+        body = f"i = cuda.grid(1)\nh = TILE * 2\ntile = cuda.shared.array({shape}, float32)\nout[i] = tile[0]"
+        assert "cuda.shared.array needs a constant shape, in Numba too" in refused(
+            tmp_path, body, "TILE = 32\nSIZES = (32, 7)"
+        )
 
 
 def test_a_parameter_s_name_can_be_given_to_another_array(tmp_path: Path) -> None:

@@ -31,12 +31,12 @@ def go():
 """
 
 
-@pytest.mark.parametrize("main", ["return None", "raise RuntimeError('not like this')"])
-def test_a_script_whose_main_launches_nothing_is_run_as_a_script(tmp_path: Path, main: str) -> None:
-    late = f"{LAUNCHES}\ndef main(now=False):\n    if now:\n        return go()\n    {main}\n"
-    assert len(script(tmp_path, f"{late}\nif __name__ == '__main__':\n    main(True)\n").launches) == 1
-    with pytest.raises(KernelFileError, match=r"main\(\) launches no kernel|not like this"):
-        script(tmp_path, late)
+def test_a_script_whose_main_launches_nothing_is_run_as_a_script(tmp_path: Path) -> None:
+    for main in ["return None", "raise RuntimeError('not like this')"]:
+        late = f"{LAUNCHES}\ndef main(now=False):\n    if now:\n        return go()\n    {main}\n"
+        assert len(script(tmp_path, f"{late}\nif __name__ == '__main__':\n    main(True)\n").launches) == 1
+        with pytest.raises(KernelFileError, match=r"main\(\) launches no kernel|not like this"):
+            script(tmp_path, late)
 
 
 def test_arrays_of_a_library_that_is_stood_in_for_in_scripts_only_are_launched_with_there(
@@ -52,13 +52,13 @@ def test_arrays_of_a_library_that_is_stood_in_for_in_scripts_only_are_launched_w
     assert len(script(tmp_path, f"{text}\nif __name__ == '__main__':\n    main()\n").launches) == 1
 
 
-@pytest.mark.parametrize("start", ["def main():\n    ", "if True:\n    "])
-def test_a_refused_kernel_discards_nothing_that_the_others_recorded(tmp_path: Path, start: str) -> None:
-    recording = script(tmp_path, f"{LAUNCHES}\n{start}go(); go(); bad[1, 1](np.zeros(1)); go()\n")
-    assert [launch.kernel for launch in recording.launches] == ["good", "good"]
-    (finding,) = recording.findings
-    assert (finding.kind, finding.kernel, finding.line) == ("launch_refused", "bad", 13)
-    assert finding.message.endswith("This launch and all after it are missing.")
+def test_a_refused_kernel_discards_nothing_that_the_others_recorded(tmp_path: Path) -> None:
+    for start in ["def main():\n    ", "if True:\n    "]:
+        recording = script(tmp_path, f"{LAUNCHES}\n{start}go(); go(); bad[1, 1](np.zeros(1)); go()\n")
+        assert [launch.kernel for launch in recording.launches] == ["good", "good"]
+        (finding,) = recording.findings
+        assert (finding.kind, finding.kernel, finding.line) == ("launch_refused", "bad", 13)
+        assert finding.message.endswith("This launch and all after it are missing.")
 
 
 def test_a_launch_with_too_few_arguments_discards_nothing_either(tmp_path: Path) -> None:
@@ -148,22 +148,20 @@ def test_numbers_and_rows_given_to_vectorized_functions_are_there_once(tmp_path:
     ]
 
 
-@pytest.mark.parametrize("start", ["if True:", "@cuda.jit\ndef other(a):\n    pass\n\ndef main():"])
-def test_numba_cuda_has_the_decorators_of_vectorized_functions_itself(tmp_path: Path, start: str) -> None:
-    text = VECTORIZED.replace("@guvectorize", "@cuda.guvectorize").replace(
-        '@vectorize(["float32', '@cuda.vectorize(["float32'
-    )
-    recording = script(tmp_path, text.replace(', target="cuda"', "").replace("START", start))
-    assert len(recording.launches) == 7
+def test_numba_cuda_has_the_decorators_of_vectorized_functions_itself(tmp_path: Path) -> None:
+    for start in ["if True:", "@cuda.jit\ndef other(a):\n    pass\n\ndef main():"]:
+        text = VECTORIZED.replace("@guvectorize", "@cuda.guvectorize").replace(
+            '@vectorize(["float32', '@cuda.vectorize(["float32'
+        )
+        recording = script(tmp_path, text.replace(', target="cuda"', "").replace("START", start))
+        assert len(recording.launches) == 7
 
 
-@pytest.mark.parametrize(
-    "call", ["", "\n\nif __name__ == '__main__':\n    main()", "\n\nfor job in (main,):\n    job()"]
-)
-def test_a_main_is_called_once_in_a_file_whose_kernels_numba_makes(tmp_path: Path, call: str) -> None:
-    start = "def main():\n    plus(np.ones(3), 2.0)"
-    recording = script(tmp_path, VECTORIZED[: VECTORIZED.index("START")] + start + call)
-    assert [launch.kernel for launch in recording.launches] == ["vectorized_plus"]
+def test_a_main_is_called_once_in_a_file_whose_kernels_numba_makes(tmp_path: Path) -> None:
+    for call in ["", "\n\nif __name__ == '__main__':\n    main()", "\n\nfor job in (main,):\n    job()"]:
+        start = "def main():\n    plus(np.ones(3), 2.0)"
+        recording = script(tmp_path, VECTORIZED[: VECTORIZED.index("START")] + start + call)
+        assert [launch.kernel for launch in recording.launches] == ["vectorized_plus"]
 
 
 def test_what_numba_knows_before_types_refuses_nothing(tmp_path: Path) -> None:
@@ -283,9 +281,9 @@ def test_processes_that_are_started_anew_enter_the_recorder(
     assert spawn.get_preparation_data is before
 
 
-@pytest.mark.parametrize("threads", [1, 32])
-def test_of_several_signatures_of_a_device_function_the_one_that_fits_is_taken(tmp_path: Path, threads: int) -> None:
-    text = f"""{HEAD}
+def test_of_several_signatures_of_a_device_function_the_one_that_fits_is_taken(tmp_path: Path) -> None:
+    for threads in [1, 32]:
+        text = f"""{HEAD}
 @cuda.jit(["float32(float32)", "float64(float64)"], device=True)
 def third(x):
     return x / 3
@@ -299,7 +297,7 @@ out = np.zeros(64)
 kernel[1, {threads}](out)
 assert out[:2].tolist() == [float(np.float32(1) / np.float32(3)), 1 / 3]
 """
-    assert script(tmp_path, text).findings == ()
+        assert script(tmp_path, text).findings == ()
 
 
 REDUCED = """

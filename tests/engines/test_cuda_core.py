@@ -83,9 +83,8 @@ assert copy.handle == 0
     assert len(recording.launches) == 2
 
 
-@pytest.mark.parametrize(
-    ("body", "error", "what"),
-    [
+def test_what_is_not_launched_or_known_is_one_line(tmp_path: Path) -> None:
+    for body, error, what in [
         ("launch(stream, config, kernel, out, 32, 2.5)", LaunchError, r"cuda.core passes 2.5 as float64; write numpy"),
         ("launch(stream, config, kernel, np.zeros(32), 32, 1)", LaunchError, "takes the address of an array"),
         ("launch(kernel, config, out, 32, 1)", LaunchError, r"write launch\(stream, LaunchConfig"),
@@ -95,14 +94,10 @@ assert copy.handle == 0
         ("stream.create_graph_builder()", UnsupportedError, "cuda.core.Stream.create_graph_builder is not known"),
         ("from cuda.core.experimental import Linker", UnsupportedError, "cuda.core.experimental.Linker is not known"),
         ("import cuda.core.utils", KernelFileError, "cuda.core.utils is not known without a GPU"),
-    ],
-)
-def test_what_is_not_launched_or_known_is_one_line(
-    tmp_path: Path, body: str, error: type[Exception], what: str
-) -> None:
-    with pytest.raises(error, match=what) as failed:
-        recorded(tmp_path, HEAD + body)
-    assert failed.value.line == len(HEAD.splitlines()) + 1  # type: ignore[attr-defined]
+    ]:
+        with pytest.raises(error, match=what) as failed:
+            recorded(tmp_path, HEAD + body)
+        assert failed.value.line == len(HEAD.splitlines()) + 1  # type: ignore[attr-defined]
 
 
 def test_a_script_that_asks_the_driver_itself_is_told_what_to_do(tmp_path: Path) -> None:

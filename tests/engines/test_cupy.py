@@ -94,20 +94,17 @@ def test_mistakes_are_found_as_in_any_kernel(tmp_path: Path) -> None:
     assert recording.file_of_finding(found).endswith("k.cu")  # its quotes are escaped, so that it is not as written
 
 
-@pytest.mark.parametrize(
-    ("body", "parameters", "what"),
-    [
+def test_what_the_kernel_would_read_wrongly_is_refused(tmp_path: Path) -> None:
+    for body, parameters, what in [
         ("k((1,), (32,), (out, 2.5))", "float *out, float n", r"n is a float32, and CuPy passes 2.5 as float64; write"),
         ("k((1,), (32,), (out, 2))", "float *out, float n", "n is a float32, and CuPy passes 2 as int64; write"),
         ("k((1,), (32,), (out, cupy.int32(2)))", "float *out, long long n", "n is a int64, and CuPy passes 2 as int32"),
         ("k((1,), (32,), (out,))", "float *out, int n", "k takes 2 arguments"),
         ("k((1,), (32,), (out[::2], 2))", "float *out, int n", "the array is not contiguous; copy it first"),
-    ],
-)
-def test_what_the_kernel_would_read_wrongly_is_refused(tmp_path: Path, body: str, parameters: str, what: str) -> None:
-    with pytest.raises(LaunchError, match=what) as failed:
-        recorded(tmp_path, script(body, parameters=parameters))
-    assert failed.value.line == 4
+    ]:
+        with pytest.raises(LaunchError, match=what) as failed:
+            recorded(tmp_path, script(body, parameters=parameters))
+        assert failed.value.line == 4
 
 
 def test_a_kernel_that_cupy_does_not_find_is_refused(tmp_path: Path) -> None:
@@ -118,18 +115,15 @@ def test_a_kernel_that_cupy_does_not_find_is_refused(tmp_path: Path) -> None:
         recorded(tmp_path, text)
 
 
-@pytest.mark.parametrize(
-    ("body", "what"),
-    [
+def test_what_is_not_known_is_refused_at_its_line(tmp_path: Path) -> None:
+    for body, what in [
         ("cupy.cutensor.contraction(out)", "cupy.cutensor is not known without a GPU; run it on one"),
         ("cupy.cuda.Graph()", "cupy.cuda.Graph is not known without a GPU"),
         ("cupy.RawModule(path='a.cubin')", "a RawModule of a compiled file runs on a GPU only; give it code"),
-    ],
-)
-def test_what_is_not_known_is_refused_at_its_line(tmp_path: Path, body: str, what: str) -> None:
-    with pytest.raises(UnsupportedError, match=what) as failed:
-        recorded(tmp_path, script(body))
-    assert failed.value.line == 4
+    ]:
+        with pytest.raises(UnsupportedError, match=what) as failed:
+            recorded(tmp_path, script(body))
+        assert failed.value.line == 4
 
 
 def test_parts_of_one_array_are_refused(tmp_path: Path) -> None:

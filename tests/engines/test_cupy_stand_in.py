@@ -196,9 +196,8 @@ def test_shared_memory_above_48_kib_is_asked_for(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("body", "what"),
-    [
+def test_what_is_missing_is_one_line(tmp_path: Path) -> None:
+    for body, what in [
         (
             "cp.ReductionKernel('T x', 'T y', 'x', 'a + b', 'y = a', '0', 'total')(a[::-1])",
             "x has a negative stride; copy it",
@@ -208,31 +207,29 @@ def test_shared_memory_above_48_kib_is_asked_for(tmp_path: Path) -> None:
         ("twice.num_regs", "cupy.RawKernel.num_regs is not known without a GPU; run it on one"),
         ("module.num_regs", "cupy.RawModule.num_regs is not known without a GPU"),
         ("cp.cuda.Stream().begin_capture()", "cupy.cuda.Stream.begin_capture is not known without a GPU"),
-    ],
-)
-def test_what_is_missing_is_one_line(tmp_path: Path, body: str, what: str) -> None:
-    with pytest.raises(UnsupportedError, match=what) as failed:
-        recorded(tmp_path, body)
-    assert failed.value.line == len(HEAD.splitlines()) + 1
+    ]:
+        with pytest.raises(UnsupportedError, match=what) as failed:
+            recorded(tmp_path, body)
+        assert failed.value.line == len(HEAD.splitlines()) + 1
 
 
-@pytest.mark.parametrize("made_by", ["fuse()", "fuse", "vectorize"])
-def test_what_is_fused_runs_and_one_line_says_that_it_is_not_recorded(tmp_path: Path, made_by: str) -> None:
-    text = f"@cp.{made_by}\ndef plus(x, y):\n    return x + y\n\n"
-    calls = "for _ in range(2):\n    assert (plus(a, 1).get() == a.get() + 1).all()\n"
-    (tmp_path / "script.py").write_text(HEAD + text + calls)
-    (finding,) = smemviz.run(tmp_path / "script.py", engine="lockstep").findings
-    assert finding.kernel == "plus"
-    assert finding.line == len(HEAD.splitlines()) + 6
-    name = made_by.removesuffix("()")
-    assert f"kernels of cupy.{name} are not recorded; write a cupy.RawKernel" in finding.message
+def test_what_is_fused_runs_and_one_line_says_that_it_is_not_recorded(tmp_path: Path) -> None:
+    for made_by in ["fuse()", "fuse", "vectorize"]:
+        text = f"@cp.{made_by}\ndef plus(x, y):\n    return x + y\n\n"
+        calls = "for _ in range(2):\n    assert (plus(a, 1).get() == a.get() + 1).all()\n"
+        (tmp_path / "script.py").write_text(HEAD + text + calls)
+        (finding,) = smemviz.run(tmp_path / "script.py", engine="lockstep").findings
+        assert finding.kernel == "plus"
+        assert finding.line == len(HEAD.splitlines()) + 6
+        name = made_by.removesuffix("()")
+        assert f"kernels of cupy.{name} are not recorded; write a cupy.RawKernel" in finding.message
 
 
-@pytest.mark.parametrize("launch", ["fill((1,), (1,), (a,))", "fill[1, 1](a)"])
-def test_kernels_of_cupy_s_jit_are_refused_where_they_are_launched(tmp_path: Path, launch: str) -> None:
-    text = "from cupyx import jit\n@jit.rawkernel()\ndef fill(x):\n    x[0] = 1\n\n"
-    with pytest.raises(UnsupportedError, match=r"kernels of cupyx\.jit are not recorded; write a cupy\.RawKernel"):
-        recorded(tmp_path, f"{text}{launch}\n")
+def test_kernels_of_cupy_s_jit_are_refused_where_they_are_launched(tmp_path: Path) -> None:
+    for launch in ["fill((1,), (1,), (a,))", "fill[1, 1](a)"]:
+        text = "from cupyx import jit\n@jit.rawkernel()\ndef fill(x):\n    x[0] = 1\n\n"
+        with pytest.raises(UnsupportedError, match=r"kernels of cupyx\.jit are not recorded; write a cupy\.RawKernel"):
+            recorded(tmp_path, f"{text}{launch}\n")
 
 
 # --- elementwise kernels
@@ -296,48 +293,39 @@ def test_types_raw_arguments_and_sizes_of_elementwise_kernels(tmp_path: Path) ->
     )
 
 
-@pytest.mark.parametrize(
-    ("call", "what"),
-    [
+def test_calls_of_elementwise_kernels_that_cupy_refuses(tmp_path: Path) -> None:
+    for call, what in [
         ("(a)", "Wrong number of arguments for 'same'"),
         ("(a, cp.arange(32))", "Type is mismatched. y int64 float32"),
         ("(a, a, cp.zeros(1, cp.float32))", r"Out shape is mismatched: \(1,\) \(32,\)"),
         ("(1.0, 2.0)", "Loop size is undecided"),
         ("(a, a, size=3)", 'Specified "size" can be used only if all'),
-    ],
-)
-def test_calls_of_elementwise_kernels_that_cupy_refuses(tmp_path: Path, call: str, what: str) -> None:
-    with pytest.raises(KernelFileError, match=what):
-        recorded(tmp_path, f"cp.ElementwiseKernel('T x, T y', 'T z', 'z = x', 'same'){call}")
+    ]:
+        with pytest.raises(KernelFileError, match=what):
+            recorded(tmp_path, f"cp.ElementwiseKernel('T x, T y', 'T z', 'z = x', 'same'){call}")
 
 
-@pytest.mark.parametrize(
-    ("body", "what"),
-    [
+def test_names_that_are_missing_are_one_line(tmp_path: Path) -> None:
+    for body, what in [
         ("cp.datetime64", "AttributeError: module 'cupy' has no attribute 'datetime64'"),
         ("import cupyx.scipy.ndimage", "cupyx.scipy is not known without a GPU; run it on one"),
         ("module.get_function('ad')", "there is no kernel ad; did you mean add. The file has: twice, add, with_pair"),
         ("cp.RawKernel(code, 'mine')((1,), (1,), (a,))", "there is no kernel mine; the file has: twice, add, with_p"),
-    ],
-)
-def test_names_that_are_missing_are_one_line(tmp_path: Path, body: str, what: str) -> None:
-    with pytest.raises(KernelFileError, match=what) as failed:
-        recorded(tmp_path, body)
-    assert failed.value.line == len(HEAD.splitlines()) + 1
+    ]:
+        with pytest.raises(KernelFileError, match=what) as failed:
+            recorded(tmp_path, body)
+        assert failed.value.line == len(HEAD.splitlines()) + 1
 
 
-@pytest.mark.parametrize(
-    ("body", "what"),
-    [
+def test_arguments_that_do_not_fit(tmp_path: Path) -> None:
+    for body, what in [
         ("twice((1,), (32,), (np.zeros(32), 32))", r"of shape \(32,\), is not an argument; move it with cupy.asarray"),
         ("twice((1,), (1,), (np.zeros(1), 1))", r"a is a pointer, and CuPy passes .* by value; write cupy.asarray"),
         ("twice((1,), (32,), (12345, 32))", "a is a pointer, and there is no array at 0x3039"),
         ("module.get_function('with_pair')((1,), (1,), (np.float32(1), 2.0, a))", "pair takes 8 bytes"),
-    ],
-)
-def test_arguments_that_do_not_fit(tmp_path: Path, body: str, what: str) -> None:
-    with pytest.raises(LaunchError, match=what):
-        recorded(tmp_path, body)
+    ]:
+        with pytest.raises(LaunchError, match=what):
+            recorded(tmp_path, body)
 
 
 def test_without_a_compiler_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

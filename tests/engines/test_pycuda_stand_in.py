@@ -76,9 +76,8 @@ def test_numbers_are_passed_as_numpy_has_them(tmp_path: Path, call: str, what: s
         recorded(tmp_path, text)
 
 
-@pytest.mark.parametrize(
-    ("line", "what"),
-    [
+def test_what_is_missing_is_one_line(tmp_path: Path) -> None:
+    for line, what in [
         (
             "SourceModule('').get_texref('table')",
             r"pycuda\.compiler\.SourceModule\.get_texref is not known where PyCUDA",
@@ -87,11 +86,9 @@ def test_numbers_are_passed_as_numpy_has_them(tmp_path: Path, call: str, what: s
             "drv.matrix_to_texref(x, None)",
             r"pycuda\.driver\.matrix_to_texref is not known where PyCUDA is not installed; run it",
         ),
-    ],
-)
-def test_what_is_missing_is_one_line(tmp_path: Path, line: str, what: str) -> None:
-    with pytest.raises(UnsupportedError, match=what):
-        recorded(tmp_path, PYCUDA_TURN.split("turn(drv.In")[0] + line + "\n")
+    ]:
+        with pytest.raises(UnsupportedError, match=what):
+            recorded(tmp_path, PYCUDA_TURN.split("turn(drv.In")[0] + line + "\n")
 
 
 def test_an_array_of_the_host_for_a_pointer_is_given_to_the_device(tmp_path: Path) -> None:
@@ -178,11 +175,11 @@ assert type(managed + 1) is np.ndarray and type(drv.pagelocked_empty(32, np.int3
     )
 
 
-@pytest.mark.parametrize("made", ["drv.pagelocked_zeros(32, np.float32)", "managed_of_host + 1"])
-def test_what_only_the_host_reaches_is_no_pointer(tmp_path: Path, made: str) -> None:
-    text = COUNTING + f"managed_of_host = drv.managed_zeros(32, np.float32)\napply({made}, block=(32, 1, 1))\n"
-    with pytest.raises(LaunchError, match="PyCUDA passes an array of the host by value"):
-        recorded(tmp_path, text)
+def test_what_only_the_host_reaches_is_no_pointer(tmp_path: Path) -> None:
+    for made in ["drv.pagelocked_zeros(32, np.float32)", "managed_of_host + 1"]:
+        text = COUNTING + f"managed_of_host = drv.managed_zeros(32, np.float32)\napply({made}, block=(32, 1, 1))\n"
+        with pytest.raises(LaunchError, match="PyCUDA passes an array of the host by value"):
+            recorded(tmp_path, text)
 
 
 def test_a_text_is_compiled_where_its_module_is_made(tmp_path: Path) -> None:

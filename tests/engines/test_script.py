@@ -183,9 +183,8 @@ def test_a_program_already_read_is_never_run_as_a_script(script: Path) -> None:
 # --- mistakes
 
 
-@pytest.mark.parametrize(
-    ("rest", "said"),
-    [
+def test_a_mistake_is_one_line_that_names_its_place(tmp_path: Path) -> None:
+    for rest, said in [
         (
             "",
             "small.py:6: kernel is never launched; add a main() that does, such as "
@@ -247,14 +246,12 @@ def test_a_program_already_read_is_never_run_as_a_script(script: Path) -> None:
         ),
         ("kernel(None)\n", "small.py:12: kernel needs a launch: kernel[grid, block](...)"),
         ("cuda.threadIdx.x + 1\n", "small.py:12: TypeError: unsupported operand"),
-    ],
-)
-def test_a_mistake_is_one_line_that_names_its_place(tmp_path: Path, rest: str, said: str) -> None:
-    (tmp_path / "broken.py").write_text("print(1\n")
-    with pytest.raises(InputError) as error:
-        run(small(tmp_path, "\n" + rest if rest else rest))
-    assert str(error.value).removeprefix(f"{tmp_path.as_posix()}/").startswith(said)
-    assert "\n" not in str(error.value)
+    ]:
+        (tmp_path / "broken.py").write_text("print(1\n")
+        with pytest.raises(InputError) as error:
+            run(small(tmp_path, "\n" + rest if rest else rest))
+        assert str(error.value).removeprefix(f"{tmp_path.as_posix()}/").startswith(said)
+        assert "\n" not in str(error.value)
 
 
 def test_a_mistake_in_a_module_names_both_places(tmp_path: Path) -> None:

@@ -51,19 +51,16 @@ def test_a_package_is_named_as_pip_takes_it() -> None:
         assert package_of(module) == package
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
+def test_what_is_missing_says_how_to_get_it(tmp_path: Path) -> None:
+    for line, said in [
         (
             "import cudf",
             "No module named 'cudf'; install it with pip install cudf-cu12, or put cudf.py beside the file",
         ),
         ("import Queue", "No module named 'Queue'; it is written for Python 2: write queue instead"),
-    ],
-)
-def test_what_is_missing_says_how_to_get_it(tmp_path: Path, line: str, said: str) -> None:
-    with pytest.raises(KernelFileError, match=said):
-        run(tmp_path, line)
+    ]:
+        with pytest.raises(KernelFileError, match=said):
+            run(tmp_path, line)
 
 
 @pytest.mark.skipif(is_installed("triton"), reason="Triton is installed here")
@@ -146,9 +143,8 @@ def test_a_file_that_is_uploaded_in_colab_is_read_from_the_folder(
     assert len(run(tmp_path, text + LAUNCH).launches) == 1
 
 
-@pytest.mark.parametrize(
-    ("line", "error", "said"),
-    [
+def test_what_only_colab_has_is_one_line(tmp_path: Path) -> None:
+    for line, error, said in [
         (
             "userdata.get('KEY')",
             UnsupportedError,
@@ -159,11 +155,9 @@ def test_a_file_that_is_uploaded_in_colab_is_read_from_the_folder(
             KernelFileError,
             "that folder is Colab's; put the file beside the script, and name it without a folder",
         ),
-    ],
-)
-def test_what_only_colab_has_is_one_line(tmp_path: Path, line: str, error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=f"script.py:2: .*{said}"):
-        run(tmp_path, f"from google.colab import userdata\n{line}\n")
+    ]:
+        with pytest.raises(error, match=f"script.py:2: .*{said}"):
+            run(tmp_path, f"from google.colab import userdata\n{line}\n")
 
 
 def test_a_script_that_can_do_without_colab_does(tmp_path: Path) -> None:

@@ -99,11 +99,11 @@ def test_the_two_pictures_stand_beside_each_other_line_by_line() -> None:
     assert one.data[-1].text == other.data[-1].text == tuple(MEDIANS)
 
 
-@pytest.mark.parametrize("launches", [2, 20])
-def test_every_launch_has_the_same_room(launches: int) -> None:
-    figure = wavefront_bars(compared([entry("set_col_read_col")] * launches))
-    assert figure.layout.height == launches * 78 + 94
-    assert figure.layout.margin.r + figure.layout.margin.l < 200  # leaves half of a 400 px screen to the bars
+def test_every_launch_has_the_same_room() -> None:
+    for launches in [2, 20]:
+        figure = wavefront_bars(compared([entry("set_col_read_col")] * launches))
+        assert figure.layout.height == launches * 78 + 94
+        assert figure.layout.margin.r + figure.layout.margin.l < 200  # leaves half of a 400 px screen to the bars
 
 
 def test_a_long_text_beside_the_longest_bar_has_room() -> None:

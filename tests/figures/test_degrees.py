@@ -4,14 +4,13 @@ import re
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from helpers.gallery import h200
 from helpers.pseudo import forgotten, pseudo
 from helpers.strategies import totals
 
 from smemviz.app.pages.kernel.folded import least_width
 from smemviz.figures.degrees import degrees
-from smemviz.figures.drawing.style import THEMES, ThemeName
+from smemviz.figures.drawing.style import THEMES
 from smemviz.figures.registry import FIGURES, FigureInput
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback import H200, request_view
@@ -46,21 +45,21 @@ def test_requests_whose_wavefronts_depend_on_the_data_are_left_out_and_that_is_s
     assert "128 requests are left out: their wavefronts are not counted." in described_degrees(found)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_bars_in_conflict_are_hatched_and_every_bar_has_its_number(theme: ThemeName) -> None:
-    figure = degrees(Degrees({1: 5, 3: 7, 32: 1234}, 0, True), theme=theme)
-    clean, bad = figure.data
-    assert (clean.x, clean.y, clean.text) == (("1",), (5,), ("5",))
-    assert (bad.x, bad.y, bad.text) == (("3", "32"), (7, 1234), ("7", "1,234"))
-    assert clean.marker.pattern.shape is None
-    assert (bad.marker.pattern.shape, bad.marker.color) == ("/", THEMES[theme].conflict)
-    assert figure.layout.xaxis.categoryarray == ("1", "2", "3", "4", "8", "16", "32")
-    assert figure.layout.meta["table"]["rows"] == [
-        ["1-way", 5, "0.4 %"],
-        ["3-way", 7, "0.6 %"],
-        ["32-way", 1234, "99 %"],
-    ]
-    assert least_width(figure) == 52 + 16 + 7 * (8 + 7 * len("1,234"))
+def test_bars_in_conflict_are_hatched_and_every_bar_has_its_number() -> None:
+    for theme in ["light", "dark"]:
+        figure = degrees(Degrees({1: 5, 3: 7, 32: 1234}, 0, True), theme=theme)
+        clean, bad = figure.data
+        assert (clean.x, clean.y, clean.text) == (("1",), (5,), ("5",))
+        assert (bad.x, bad.y, bad.text) == (("3", "32"), (7, 1234), ("7", "1,234"))
+        assert clean.marker.pattern.shape is None
+        assert (bad.marker.pattern.shape, bad.marker.color) == ("/", THEMES[theme].conflict)
+        assert figure.layout.xaxis.categoryarray == ("1", "2", "3", "4", "8", "16", "32")
+        assert figure.layout.meta["table"]["rows"] == [
+            ["1-way", 5, "0.4 %"],
+            ["3-way", 7, "0.6 %"],
+            ["32-way", 1234, "99 %"],
+        ]
+        assert least_width(figure) == 52 + 16 + 7 * (8 + 7 * len("1,234"))
 
 
 def test_a_launch_without_shared_memory_has_nothing_to_show_and_no_lane_is_no_request() -> None:

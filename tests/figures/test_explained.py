@@ -183,19 +183,16 @@ def test_an_atomic_says_which_lanes_wait_for_which_and_what_cannot_be_known() ->
     assert (said.because, said.fix) == (f"Neighbouring lanes are 1 word apart: {loop}", None)
 
 
-@pytest.mark.parametrize(
-    ("op", "width", "dtype", "said"),
-    [
+def test_one_element_for_all_lanes_is_broadcast_or_kept_once() -> None:
+    for op, width, dtype, said in [
         ("load", 4, "int32", "it is broadcast to all of them"),
         ("load", 16, "complex128", "2 wavefronts broadcast it to all of them, group of lanes by group"),  # by 16 lanes
         ("store", 4, "int32", "one of their values is kept, and which one is undefined"),
         ("store", 8, "float64", "one of their values is kept, and which one is undefined"),  # in two wavefronts
         ("reduce_inc", 4, "int32", "one update counts all of them"),
-    ],
-)
-def test_one_element_for_all_lanes_is_broadcast_or_kept_once(op: str, width: int, dtype: str, said: str) -> None:
-    because = one_site(np.zeros(32), op=op, width=width, dtype=dtype).because
-    assert because == f"All lanes ask for the same element: {said}."
+    ]:
+        because = one_site(np.zeros(32), op=op, width=width, dtype=dtype).because
+        assert because == f"All lanes ask for the same element: {said}."
 
 
 def test_wide_elements_are_served_in_phases() -> None:
@@ -243,14 +240,14 @@ def test_what_was_not_logged_is_not_spoken_for() -> None:
     assert explain(one) == (Explained((), "unknown", "None of its requests was logged."),)
 
 
-@pytest.mark.parametrize("bank_bytes", [4, 8])
-def test_another_bank_mode_is_explained_by_its_own_counts(bank_bytes: int) -> None:
-    info = array("held", "shared", (1024,), 0)
-    one = launch((site("held", "shared", "load"),), [(0, 128 * LANES)], (info,))
-    (said,) = explain(one, Hardware((3, 5), bank_bytes))
-    (row,) = summarize(one, Hardware((3, 5), bank_bytes))
-    assert f"bank 0 has to deliver {row.max_degree} different words" in said.because
-    assert said.because.endswith(f" {row.max_degree}-way.")
+def test_another_bank_mode_is_explained_by_its_own_counts() -> None:
+    for bank_bytes in [4, 8]:
+        info = array("held", "shared", (1024,), 0)
+        one = launch((site("held", "shared", "load"),), [(0, 128 * LANES)], (info,))
+        (said,) = explain(one, Hardware((3, 5), bank_bytes))
+        (row,) = summarize(one, Hardware((3, 5), bank_bytes))
+        assert f"bank 0 has to deliver {row.max_degree} different words" in said.because
+        assert said.because.endswith(f" {row.max_degree}-way.")
 
 
 @pytest.mark.exhaustive
@@ -277,19 +274,16 @@ def test_distances_are_in_words_where_they_can_be_and_a_pad_is_written_as_a_shap
     assert pad_text(TILE, Pad(32, 2), 256) == "pad the row of tile by 2, (32, 32) -> (32, 34) (256 bytes more)"
 
 
-@pytest.mark.parametrize(
-    ("levels", "text"),
-    [
+def test_groups_are_described_from_the_inside_out() -> None:
+    for levels, text in [
         ([(4, 0), (8, 4)], "lanes in groups of 4 ask for the same element, the groups 1 word apart"),
         ([(16, 4), (2, 0)], "lanes in groups of 16 are 1 word apart, the groups at the same place"),
         (
             [(4, 4), (4, 64), (2, 512)],
             "lanes in groups of 4 are 1 word apart, 4 of the groups 16 words apart, those 128 words apart",
         ),
-    ],
-)
-def test_groups_are_described_from_the_inside_out(levels: list[tuple[int, int]], text: str) -> None:
-    assert described(Pattern("groups", tuple(Level(*level) for level in levels)), None) == text
+    ]:
+        assert described(Pattern("groups", tuple(Level(*level) for level in levels)), None) == text
 
 
 def test_steps_of_the_index_are_told_by_row_and_column() -> None:

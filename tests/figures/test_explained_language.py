@@ -110,19 +110,19 @@ def test_an_index_that_stays_has_no_step() -> None:
     assert described(Pattern("stride", (Level(4, 1),)), (0, 0)) == "neighbouring lanes are 1 byte apart"
 
 
-@pytest.mark.parametrize("written", [True, False])
-def test_changes_are_messages(written: bool) -> None:
-    flat = ArrayInfo("held", "shared", (1024,), (4,), "int32", 0, 1)
-    planes = ArrayInfo("held", "shared", (4, 3, 32), (384, 128, 4), "int32", 0, 1)
-    with pseudo():
-        said = [
-            change_text(flat, Pad(32, 2), 256, {}, written=written),
-            change_text(planes, Pad(32, 1), 1, {}, written=written),
-            change_text(planes, Swizzle(32, 5), 0, {}, written=written),
-            change_text(flat, Swizzle(32, 3, 2, 1), 0, {}, written=written),
-            change_text(flat, Pad(32, 1), 128, {"IPAD": 2}, written=written),
-        ]
-        assert forgotten(said, [*CODE, "held", "IPAD"]) == []
+def test_changes_are_messages() -> None:
+    for written in [True, False]:
+        flat = ArrayInfo("held", "shared", (1024,), (4,), "int32", 0, 1)
+        planes = ArrayInfo("held", "shared", (4, 3, 32), (384, 128, 4), "int32", 0, 1)
+        with pseudo():
+            said = [
+                change_text(flat, Pad(32, 2), 256, {}, written=written),
+                change_text(planes, Pad(32, 1), 1, {}, written=written),
+                change_text(planes, Swizzle(32, 5), 0, {}, written=written),
+                change_text(flat, Swizzle(32, 3, 2, 1), 0, {}, written=written),
+                change_text(flat, Pad(32, 1), 128, {"IPAD": 2}, written=written),
+            ]
+            assert forgotten(said, [*CODE, "held", "IPAD"]) == []
 
 
 def test_what_excess_costs_is_said_in_messages() -> None:

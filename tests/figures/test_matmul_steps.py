@@ -4,7 +4,6 @@ from collections import Counter
 from functools import cache
 
 import numpy as np
-import pytest
 
 from smemviz.engines import run
 from smemviz.figures.matmul.scene import scene
@@ -51,9 +50,8 @@ def test_a_multiplication_reads_a_column_of_one_tile_and_a_row_of_the_other() ->
     assert (a.lanes, a.requests, a.cost) == (64, 2, 2)
 
 
-@pytest.mark.parametrize(
-    ("index", "said"),
-    [
+def test_a_step_is_told_in_a_sentence() -> None:
+    for index, said in [
         (0, "Step 1 of 92, block (0, 0): load tile 1 of 2. 64 of a and 64 of b come in, 16 sectors, and go into shared "
             "memory."),
         (1, "Step 2 of 92, block (0, 0): the barrier. The tiles must be complete before they are read, so all 64 "
@@ -63,10 +61,8 @@ def test_a_multiplication_reads_a_column_of_one_tile_and_a_row_of_the_other() ->
         (21, "Step 22 of 92, block (0, 0): the barrier. The tiles must be read before they are overwritten. No tile "
             "follows here, so this last barrier could be left out."),
         (91, "Step 92 of 92, block (1, 1): store. Every thread writes its sum to c, 64 elements."),
-    ],
-)  # fmt: skip
-def test_a_step_is_told_in_a_sentence(index: int, said: str) -> None:
-    assert sentence(*pictured(), index) == said
+    ]:  # fmt: skip
+        assert sentence(*pictured(), index) == said
 
 
 def test_the_picture_shows_what_moves_what_is_held_and_what_is_read() -> None:

@@ -35,32 +35,26 @@ def test_a_command_may_be_a_list_of_words(tmp_path: Path) -> None:
     assert project_options(path, str(tmp_path / "k.cu")) == CompilerOptions(("-DN=2",))
 
 
-@pytest.mark.parametrize(
-    ("entry", "why"),
-    [
+def test_a_command_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+    for entry, why in [
         ({"output": "k.o"}, "'command'"),
         ({"command": "nvcc -DNAME='a -c k.cu"}, "No closing quotation"),
         ({"arguments": ["nvcc", "k.cu", "-I"]}, "expected one argument"),
-    ],
-)
-def test_a_command_that_cannot_be_read_is_one_line(tmp_path: Path, entry: dict[str, object], why: str) -> None:
-    path = database(tmp_path, directory=str(tmp_path), file="k.cu", **entry)
-    with pytest.raises(InputError, match=rf"the command of \S+k\.cu cannot be read: .*{why}"):
-        project_options(path, str(tmp_path / "k.cu"))
+    ]:
+        path = database(tmp_path, directory=str(tmp_path), file="k.cu", **entry)
+        with pytest.raises(InputError, match=rf"the command of \S+k\.cu cannot be read: .*{why}"):
+            project_options(path, str(tmp_path / "k.cu"))
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_a_database_without_the_file_is_refused(tmp_path: Path) -> None:
+    for text, message in [
         ("[]", "does not say how k.cu is compiled; name its folders with -I"),
         ("{", "is not a compile_commands.json; CMAKE_EXPORT_COMPILE_COMMANDS writes one"),
         ("[3]", "is not a compile_commands.json"),
         (None, "No such file or directory"),
-    ],
-)
-def test_a_database_without_the_file_is_refused(tmp_path: Path, text: str | None, message: str) -> None:
-    path = tmp_path / "compile_commands.json"
-    if text is not None:
-        path.write_text(text)
-    with pytest.raises(InputError, match=message):
-        project_options(path, "k.cu")
+    ]:
+        path = tmp_path / "compile_commands.json"
+        if text is not None:
+            path.write_text(text)
+        with pytest.raises(InputError, match=message):
+            project_options(path, "k.cu")

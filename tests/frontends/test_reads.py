@@ -1,23 +1,18 @@
 """Which constants a kernel reads."""
 
-import pytest
-
 from smemviz.frontends.numba.python_frontend import code_reads, constants_read
 from smemviz.frontends.reading import parse_program, read_program
 from smemviz.paths import kernels_dir
 
 
-@pytest.mark.parametrize(
-    ("file", "kernel", "reads"),
-    [
+def test_a_kernel_reads_what_its_code_and_its_launch_name() -> None:
+    for file, kernel, reads in [
         ("square", "set_row_read_col", {"BDIMX", "BDIMY"}),
         ("square", "set_row_read_col_pad", {"BDIMX", "BDIMY", "IPAD", "PITCH"}),
         ("square", "set_row_read_col_dyn_pad", {"BDIMX", "BDIMY", "IPAD", "PITCH"}),
         ("mistakes", "too_many_threads", {"SQUARE", "TALL"}),
-    ],
-)
-def test_a_kernel_reads_what_its_code_and_its_launch_name(file: str, kernel: str, reads: set[str]) -> None:
-    assert constants_read(read_program(kernels_dir() / f"{file}.py"), kernel) == reads
+    ]:
+        assert constants_read(read_program(kernels_dir() / f"{file}.py"), kernel) == reads
 
 
 SOURCE = """

@@ -19,9 +19,8 @@ def at(table, x, y):
 """
 
 
-@pytest.mark.parametrize(
-    ("kernel", "launch"),
-    [
+def test_the_main_that_is_proposed_launches_the_kernel(tmp_path: Path) -> None:
+    for kernel, launch in [
         ("def k(out):\n    out[cuda.grid(1)] = 1\n", "k[1, 32](np.zeros(32))"),
         (
             "def k(a, n):\n    x, y = cuda.grid(2)\n    if x < n:\n        a[y, x] = at(a, x, y)\n",
@@ -42,15 +41,13 @@ def at(table, x, y):
             "k[1, 32](np.zeros((32, 32)), np.zeros(32), np.zeros((32, 32)))",
         ),
         ("def k(n):\n    pass\n", "k[1, 32](32)"),
-    ],
-)
-def test_the_main_that_is_proposed_launches_the_kernel(tmp_path: Path, kernel: str, launch: str) -> None:
-    file = tmp_path / "kernels.py"
-    file.write_text(HEAD + kernel)
-    with pytest.raises(KernelFileError) as error:
-        smemviz.run(file, engine="lockstep")
-    proposed = error.value.what.partition("such as ")[2]
-    start = "import numpy as np; " if "np." in launch else ""
-    assert proposed == f"def main(): {start}{launch}"
-    file.write_text(f"{HEAD}{kernel}\n{proposed}\n")
-    assert [one.kernel for one in smemviz.run(file, engine="lockstep").launches] == ["k"]
+    ]:
+        file = tmp_path / "kernels.py"
+        file.write_text(HEAD + kernel)
+        with pytest.raises(KernelFileError) as error:
+            smemviz.run(file, engine="lockstep")
+        proposed = error.value.what.partition("such as ")[2]
+        start = "import numpy as np; " if "np." in launch else ""
+        assert proposed == f"def main(): {start}{launch}"
+        file.write_text(f"{HEAD}{kernel}\n{proposed}\n")
+        assert [one.kernel for one in smemviz.run(file, engine="lockstep").launches] == ["k"]

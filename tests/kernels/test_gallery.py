@@ -84,17 +84,17 @@ SIDE = 64
 
 
 # Per warp and k the first kernel loads a sector of a for each of its 32/T rows and T/8 of b, the second 4 of each in T.
-@pytest.mark.parametrize(("tile", "sectors"), [(8, (40960, 8192)), (16, (32768, 4096)), (32, (40960, 2048))])
-def test_sub_matrices_divide_what_is_loaded_by_their_side(tile, sectors):
-    run = smemviz.run(SUBMATRIX, constants={"TILE": tile}, engine="lockstep")
+def test_sub_matrices_divide_what_is_loaded_by_their_side():
+    for tile, sectors in [(8, (40960, 8192)), (16, (32768, 4096)), (32, (40960, 2048))]:
+        run = smemviz.run(SUBMATRIX, constants={"TILE": tile}, engine="lockstep")
 
-    alone, shared, strips = (traffic(launch) for launch in run.launches)
-    assert run.findings == ()
-    assert strips == shared  # all tiles at once are loaded as often
-    assert run["by_whole_strips"].shared_bytes == 4 * (tile * (SIDE + tile) + SIDE * tile)
-    assert (alone.elements_loaded, shared.elements_loaded) == (2 * SIDE**3, 2 * SIDE**3 // tile)
-    assert (alone.load_sectors, shared.load_sectors) == sectors
-    assert (shared.excess, shared.shared_loads) == (0, 2 * SIDE**3 // 32)
+        alone, shared, strips = (traffic(launch) for launch in run.launches)
+        assert run.findings == ()
+        assert strips == shared  # all tiles at once are loaded as often
+        assert run["by_whole_strips"].shared_bytes == 4 * (tile * (SIDE + tile) + SIDE * tile)
+        assert (alone.elements_loaded, shared.elements_loaded) == (2 * SIDE**3, 2 * SIDE**3 // tile)
+        assert (alone.load_sectors, shared.load_sectors) == sectors
+        assert (shared.excess, shared.shared_loads) == (0, 2 * SIDE**3 // 32)
 
 
 def test_sizes_that_are_no_multiple_of_the_tile_are_refused_in_words():

@@ -1,7 +1,6 @@
 """What a compiler may leave out or merge, done to small logs."""
 
 import numpy as np
-import pytest
 from helpers import launches
 from numpy.typing import NDArray
 
@@ -84,18 +83,15 @@ def words(*numbers: int, row: int = 64) -> list[NDArray[np.int64]]:
     return [row * LANE + 4 * number for number in numbers]
 
 
-@pytest.mark.parametrize(
-    ("addresses", "wide", "found"),
-    [
+def test_what_becomes_one_wide_request() -> None:
+    for addresses, wide, found in [
         (words(3, 1, 0, 2), 16, {16: 1}),
         (words(1, 2, 3, 4), 16, {8: 1, 4: 2}),  # two of them fill 8 bytes, the first and the last stay alone
         (words(0, 1, 2, 3, row=68), 16, {4: 4}),  # each lane is aligned differently
         (words(0, 1, 0, 1), 8, {8: 2}),
         ([64 * LANE, np.where(LANE < 16, 64 * LANE + 4, -1)], 8, {4: 2}),  # other lanes are on
-    ],
-)
-def test_what_becomes_one_wide_request(addresses: list[NDArray[np.int64]], wide: int, found: dict[int, int]) -> None:
-    assert widths(list(merge(stream(*addresses), wide))) == found
+    ]:
+        assert widths(list(merge(stream(*addresses), wide))) == found
 
 
 def test_a_barrier_between_keeps_requests_apart() -> None:

@@ -94,9 +94,8 @@ def test_the_clean_kernels_run_under_the_profiler_and_both_pages_are_read(tmp_pa
     assert progress == [(0, 6, "set_row_read_row under Nsight Compute")]
 
 
-@pytest.mark.parametrize(
-    ("body", "error", "said"),
-    [
+def test_a_failure_is_told_in_a_line(tmp_path: Path) -> None:
+    for body, error, said in [
         (
             "print('==ERROR== ERR_NVGPUCTRPERM - The user does not have permission'); sys.exit(1)",
             MissingError,
@@ -109,11 +108,9 @@ def test_the_clean_kernels_run_under_the_profiler_and_both_pages_are_read(tmp_pa
             r"^under Nsight Compute: mine.py:9: ValueError: on purpose$",
         ),
         ("print('==WARNING== No kernels were profiled.')", InputError, r"^mine.py: launched no kernel"),
-    ],
-)
-def test_a_failure_is_told_in_a_line(tmp_path: Path, body: str, error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
-        profile(stand_in(tmp_path, body), Path("mine.py"), {}, SQUARE)
+    ]:
+        with pytest.raises(error, match=said):
+            profile(stand_in(tmp_path, body), Path("mine.py"), {}, SQUARE)
 
 
 def test_a_run_that_does_not_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,11 +83,11 @@ def test_another_text_is_refused() -> None:
         read_listings("==ERROR== no such page\n")
 
 
-@pytest.mark.parametrize(("width", "parts"), [(8, "two floats (4 bytes each)"), (16, "two doubles (8 bytes each)")])
-def test_a_complex_number_is_two_of_its_own_parts(width: int, parts: str) -> None:
-    subject = Subject(("held[i]",), "load", "shared", width, 8, True)
-    counts = {width // 2: Counts(16, 512, 16, 16, 0)}
-    assert changed(subject, "", width // 2, counts, ()) == (
-        f"each complex number of held[i] is {parts}: 8 -> 16 requests, 1 wavefront each"
-    )
-    assert moved_together(width) == f"One instruction moved both {parts.removeprefix('two ')} of a number."
+def test_a_complex_number_is_two_of_its_own_parts() -> None:
+    for width, parts in [(8, "two floats (4 bytes each)"), (16, "two doubles (8 bytes each)")]:
+        subject = Subject(("held[i]",), "load", "shared", width, 8, True)
+        counts = {width // 2: Counts(16, 512, 16, 16, 0)}
+        assert changed(subject, "", width // 2, counts, ()) == (
+            f"each complex number of held[i] is {parts}: 8 -> 16 requests, 1 wavefront each"
+        )
+        assert moved_together(width) == f"One instruction moved both {parts.removeprefix('two ')} of a number."

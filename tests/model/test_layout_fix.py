@@ -127,11 +127,11 @@ def test_a_swizzle_of_a_power_of_two_is_the_one_of_cute() -> None:
         assert np.array_equal(Swizzle(32, bits, base, shift).place(element), cute)
 
 
-@pytest.mark.parametrize("layout", [Pad(24, 3), Swizzle(48, 4), Swizzle(96, 3, 2, 1)])
-def test_no_two_elements_share_a_place(layout: Pad | Swizzle) -> None:
-    placed = layout.place(np.arange(960))
-    assert len(np.unique(placed)) == 960
-    assert placed.max() < 960 + layout.more_elements(960)
+def test_no_two_elements_share_a_place() -> None:
+    for layout in [Pad(24, 3), Swizzle(48, 4), Swizzle(96, 3, 2, 1)]:
+        placed = layout.place(np.arange(960))
+        assert len(np.unique(placed)) == 960
+        assert placed.max() < 960 + layout.more_elements(960)
 
 
 @st.composite

@@ -73,16 +73,16 @@ def fullest(addresses: list[int], width: int) -> int:
     return max(in_bank.values(), default=0)
 
 
-@pytest.mark.parametrize("op", ["load", "store"])
-@pytest.mark.parametrize("width", TOGETHER)
-def test_wavefronts_are_those_of_64_banks_word_by_word(op: str, width: int) -> None:
-    asked = requests(width)
-    found = count(asked, width, op, HARDWARE)
-    for i, addresses in enumerate(asked):
-        degrees = [fullest(phase, width) for phase in phases(addresses, TOGETHER[width])]
-        counted = (int(column[i]) for column in found)
-        assert tuple(counted) == (sum(degrees), sum(1 for one in degrees if one), max(degrees)), addresses
-    assert (assign(asked, width, op, HARDWARE).max(axis=(1, 2)) + 1).tolist() == found.wavefronts.tolist()
+def test_wavefronts_are_those_of_64_banks_word_by_word() -> None:
+    for op in ["load", "store"]:
+        for width in TOGETHER:
+            asked = requests(width)
+            found = count(asked, width, op, HARDWARE)
+            for i, addresses in enumerate(asked):
+                degrees = [fullest(phase, width) for phase in phases(addresses, TOGETHER[width])]
+                counted = (int(column[i]) for column in found)
+                assert tuple(counted) == (sum(degrees), sum(1 for one in degrees if one), max(degrees)), addresses
+            assert (assign(asked, width, op, HARDWARE).max(axis=(1, 2)) + 1).tolist() == found.wavefronts.tolist()
 
 
 def test_a_kernel_in_lockstep_is_counted_so() -> None:
@@ -116,25 +116,23 @@ def test_a_stride_is_explained_by_64_banks() -> None:
     assert "gcd(32, 64) = 32, so 32 lanes fall into 2 of 64 banks, 16-way" in load
 
 
-@pytest.mark.parametrize("hardware", [HARDWARE, H200], ids=lambda one: str(one.cc))
-@pytest.mark.parametrize(
-    ("op", "width"), [*((op, width) for op in ("load", "store") for width in TOGETHER), ("atomic_add", 4)]
-)
-def test_what_the_gpu_engine_counts_by_is_the_rule_of_the_model(hardware: Hardware, op: str, width: int) -> None:
+def test_what_the_gpu_engine_counts_by_is_the_rule_of_the_model() -> None:
     """The device functions do no more than this with it: pieces, the places these lie in, the fullest place."""
-    rule = served_as(op, width, hardware)
-    assert rule.piece_bytes * rule.places == hardware.bytes_per_wavefront
-    asked = requests(width)
-    if rule.merges:  # which is asked of the lanes beforehand
-        asked = asked[[i for i, one in enumerate(asked) if not (pairs(one, 1) or pairs(one, 2))]]
-    expected = count(asked, width, op, hardware)
-    for i, addresses in enumerate(asked):
-        degrees = []
-        for phase in phases(addresses, rule.lanes):
-            pieces = [address // rule.piece_bytes for address in phase]
-            places = [piece % rule.places for piece in (set(pieces) if rule.shares else pieces)]
-            degrees.append(max(map(places.count, places), default=0))
-        assert (sum(degrees), max(degrees)) == (expected.wavefronts[i], expected.degree[i])
+    for hardware in [HARDWARE, H200]:
+        for op, width in [*((op, width) for op in ("load", "store") for width in TOGETHER), ("atomic_add", 4)]:
+            rule = served_as(op, width, hardware)
+            assert rule.piece_bytes * rule.places == hardware.bytes_per_wavefront
+            asked = requests(width)
+            if rule.merges:  # which is asked of the lanes beforehand
+                asked = asked[[i for i, one in enumerate(asked) if not (pairs(one, 1) or pairs(one, 2))]]
+            expected = count(asked, width, op, hardware)
+            for i, addresses in enumerate(asked):
+                degrees = []
+                for phase in phases(addresses, rule.lanes):
+                    pieces = [address // rule.piece_bytes for address in phase]
+                    places = [piece % rule.places for piece in (set(pieces) if rule.shares else pieces)]
+                    degrees.append(max(map(places.count, places), default=0))
+                assert (sum(degrees), max(degrees)) == (expected.wavefronts[i], expected.degree[i])
 
 
 def pairs(addresses: NDArray[np.int64], distance: int) -> bool:

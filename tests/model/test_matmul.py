@@ -1,7 +1,6 @@
 """The formulas of a matrix product, and what lockstep counts of the gallery's kernels against them."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from helpers.gallery import matmul
@@ -65,18 +64,15 @@ def test_sectors_fall_less_than_elements(tile: int, naive: int, tiled: int) -> N
 
 
 # Filled with zeros to 256 x 256 x 128, by tiles of 32: 4 blocks across, 8 down; of 2000 to 2016: 63 each way.
-@pytest.mark.parametrize(
-    ("size", "shapes", "grid", "loaded"),
-    [
+def test_a_matrix_filled_with_zeros_is_loaded_with_its_zeros() -> None:
+    for size, shapes, grid, loaded in [
         (Size(228, 240, 112), ((256, 256), (256, 128)), (4, 8), 524_288),
         (Size(2000, 2000, 2000), ((2016, 2016), (2016, 2016)), (63, 63), 512_096_256),
-    ],
-)
-def test_a_matrix_filled_with_zeros_is_loaded_with_its_zeros(size: Size, shapes: Any, grid: Any, loaded: int) -> None:
-    given = filled(size, *shapes)
-    assert given is not None
-    assert given.loads(*grid) == loaded
-    assert filled(size, (size.m, size.k), (size.k, size.n)) is None
+    ]:
+        given = filled(size, *shapes)
+        assert given is not None
+        assert given.loads(*grid) == loaded
+        assert filled(size, (size.m, size.k), (size.k, size.n)) is None
 
 
 @pytest.mark.exhaustive
@@ -136,12 +132,13 @@ def test_a_cube_of_64_tells_what_larger_ones_move() -> None:
         assert replace(found, elements_loaded=None) == traffic(launch), launch.kernel
 
 
-@pytest.mark.parametrize(
-    ("size", "grid"),
-    [(Size(96, 96, 96), (3, 3, 1)), (Size(128, 128, 64), (4, 4, 1)), (Size(128, 128, 128), (2, 2, 1))],
-)
-def test_other_sizes_and_grids_do_not_follow(size: Size, grid: tuple[int, ...]) -> None:
-    assert scaled(Counted(CUBE, (2, 2, 1), Traffic(1, 1, 1, 1, 1, 0, 1)), size, grid) is None
+def test_other_sizes_and_grids_do_not_follow() -> None:
+    for size, grid in [
+        (Size(96, 96, 96), (3, 3, 1)),
+        (Size(128, 128, 64), (4, 4, 1)),
+        (Size(128, 128, 128), (2, 2, 1)),
+    ]:
+        assert scaled(Counted(CUBE, (2, 2, 1), Traffic(1, 1, 1, 1, 1, 0, 1)), size, grid) is None
 
 
 def test_16_bytes_move_at_once_in_shared_memory_and_pairs_of_lanes_save_half_of_b() -> None:

@@ -1,10 +1,8 @@
 """Patterns are recovered from addresses made by a known one."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from smemviz.model.counting.pattern import Level, Pattern, find_patterns, index_steps
 from smemviz.recordings.data import ArrayInfo
@@ -88,18 +86,13 @@ def test_any_two_strides_are_recovered(inner: int, outer: int, bits: int) -> Non
         assert found == Pattern("groups", (Level(lanes, inner), Level(32 // lanes, outer)))
 
 
-@pytest.mark.parametrize(
-    ("pitch", "offsets", "steps"),
-    [
+def test_neighbours_step_through_the_indices() -> None:
+    for pitch, offsets, steps in [
         (33, 132 * LANES + 8, (1, 0)),
         (33, 4 * LANES, (0, 1)),
         (33, 136 * LANES, (1, 1)),
         (16, 4 * LANES, None),  # lanes wrap into the next row
         (16, np.where(LANES == 3, 64, -1), None),  # one lane takes no step
-    ],
-)
-def test_neighbours_step_through_the_indices(
-    pitch: int, offsets: NDArray[np.int64], steps: tuple[int, ...] | None
-) -> None:
-    tile = ArrayInfo("tile", "shared", (32, pitch), (4 * pitch, 4), "int32", 1024, 1)
-    assert index_steps(tile, offsets) == steps
+    ]:
+        tile = ArrayInfo("tile", "shared", (32, pitch), (4 * pitch, 4), "int32", 1024, 1)
+        assert index_steps(tile, offsets) == steps

@@ -219,34 +219,31 @@ def test_scores_are_the_totals_of_the_access() -> None:
 # -- on a recording
 
 
-@pytest.mark.parametrize("file", ["square", "rectangle", "transpose", "reduce"])
-def test_recorded_requests_cost_in_their_own_layout_what_was_counted(file: str) -> None:
-    for launch in h200(file).launches:
-        for index, info in enumerate(launch.arrays):
-            if info.space != "shared":
-                continue
-            accesses = recorded(launch, index)
-            now = suggest(Layout(info.shape, info.dtype), accesses)
-            assert list(now.after) == [score(one, info.itemsize) for one in accesses]
-            rows = launch.summary()
-            assert [one.wavefronts for one in now.after] == [rows[one.site].wavefronts for one in accesses]
+def test_recorded_requests_cost_in_their_own_layout_what_was_counted() -> None:
+    for file in ["square", "rectangle", "transpose", "reduce"]:
+        for launch in h200(file).launches:
+            for index, info in enumerate(launch.arrays):
+                if info.space != "shared":
+                    continue
+                accesses = recorded(launch, index)
+                now = suggest(Layout(info.shape, info.dtype), accesses)
+                assert list(now.after) == [score(one, info.itemsize) for one in accesses]
+                rows = launch.summary()
+                assert [one.wavefronts for one in now.after] == [rows[one.site].wavefronts for one in accesses]
 
 
-@pytest.mark.parametrize(
-    ("file", "kernel", "pad", "index"),
-    [
+def test_the_gallery_is_fixed_as_the_gallery_does_it() -> None:
+    for file, kernel, pad, index in [
         ("transpose", "tile", 1, "row, column ^ row"),
         ("square", "set_row_read_col_dyn", 1, "i ^ (i >> 5)"),
         ("rectangle", "set_row_read_col", 2, "row, column ^ (row << 1)"),
-    ],
-)
-def test_the_gallery_is_fixed_as_the_gallery_does_it(file: str, kernel: str, pad: int, index: str) -> None:
-    launch = h200(file)[kernel]
-    (at,) = (i for i, info in enumerate(launch.arrays) if info.space == "shared")
-    found = search(Layout(launch.arrays[at].shape, launch.arrays[at].dtype), recorded(launch, at))
-    assert (code(found[0].layout).load, found[0].excess) == (f"value = tile[{index}]", 0)
-    padded = first(found, None)
-    assert (padded.layout.pad, padded.excess) == (pad, 0)
+    ]:
+        launch = h200(file)[kernel]
+        (at,) = (i for i, info in enumerate(launch.arrays) if info.space == "shared")
+        found = search(Layout(launch.arrays[at].shape, launch.arrays[at].dtype), recorded(launch, at))
+        assert (code(found[0].layout).load, found[0].excess) == (f"value = tile[{index}]", 0)
+        padded = first(found, None)
+        assert (padded.layout.pad, padded.excess) == (pad, 0)
 
 
 def test_bytes_inside_of_elements_are_kept() -> None:

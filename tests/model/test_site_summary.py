@@ -186,17 +186,14 @@ def test_sectors_are_different_multiples_of_32(width: int, index: list[int]) -> 
     assert bytes_used(addresses, width) == len({a + i for a in active for i in range(width)})
 
 
-@pytest.mark.parametrize(
-    ("addresses", "width", "message"),
-    [
+def test_a_mistake_gets_one_clear_line() -> None:
+    for addresses, width, message in [
         (LANE, 5, "a lane cannot access 5 bytes; the widths are 1, 2, 4, 8 and 16"),
         (LANE, 4, "lane 1: address 1 is not a multiple of 4, the width of the access"),
         (LANE - 5, 1, "lane 0: address -5 is negative; a lane that is off is -1"),
         (LANE[:8], 4, "addresses must have shape (..., 32), one per lane, not (8,)"),
-    ],
-)
-def test_a_mistake_gets_one_clear_line(addresses: np.ndarray, width: int, message: str) -> None:
-    for function in (sectors, bytes_used):
-        with pytest.raises(InputError) as refusal:
-            function(addresses, width)
-        assert str(refusal.value) == message
+    ]:
+        for function in (sectors, bytes_used):
+            with pytest.raises(InputError) as refusal:
+                function(addresses, width)
+            assert str(refusal.value) == message

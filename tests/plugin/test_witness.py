@@ -233,20 +233,17 @@ def test_what_was_counted_but_not_logged_has_no_picture() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("quantity", "most", "message"),
-    [
+def test_an_impossible_limit_is_refused() -> None:
+    for quantity, most, message in [
         ("max_degree", 0, "max_degree must be a number of 1 or more, not 0"),
         ("excess", -1, "excess must be a number of 0 or more, not -1"),
         ("excess", True, "excess must be a number of 0 or more, not True"),
         ("sectors_per_request", float("nan"), "sectors_per_request must be a number of 0 or more, not nan"),
         ("max_degree", "1", "max_degree must be a number of 1 or more, not '1'"),
-    ],
-)
-def test_an_impossible_limit_is_refused(quantity: Quantity, most: float, message: str) -> None:
-    with pytest.raises(InputError) as refused:
-        Limit(quantity, most)
-    assert str(refused.value) == message
+    ]:
+        with pytest.raises(InputError) as refused:
+            Limit(quantity, most)
+        assert str(refused.value) == message
 
 
 def test_a_place_without_an_access_is_no_way_to_pass() -> None:
@@ -267,19 +264,16 @@ def test_a_place_without_an_access_is_no_way_to_pass() -> None:
         exceeded(h200("transpose"), h200("transpose")["copy"], Limit("excess", 0), SiteSelection())
 
 
-@pytest.mark.parametrize(
-    ("op", "dtype", "rows", "message"),
-    [
+def test_what_cannot_be_told_or_never_ran_is_no_way_to_pass() -> None:
+    for op, dtype, rows, message in [
         (
             *("atomic_add", "float32", [(0, 1024 + 4 * LANES)]),
             ": line 1, held[i] cannot be checked. "
             "A float atomic is a compare-and-swap loop; how often it runs depends on the data.",
         ),
         ("load", "int32", [], " never ran held[i]"),
-    ],
-)
-def test_what_cannot_be_told_or_never_ran_is_no_way_to_pass(op: str, dtype: str, rows: list, message: str) -> None:
-    one = launch((site("held", "shared", op, 4, dtype),), rows, (array("held", "shared", (64,), 1024),))
-    with pytest.raises(InputError) as refused:
-        exceeded(a_recording(one), one, Limit("max_degree", 32), SiteSelection())
-    assert str(refused.value) == f"kernels/square.py:1: kernel{message}"
+    ]:
+        one = launch((site("held", "shared", op, 4, dtype),), rows, (array("held", "shared", (64,), 1024),))
+        with pytest.raises(InputError) as refused:
+            exceeded(a_recording(one), one, Limit("max_degree", 32), SiteSelection())
+        assert str(refused.value) == f"kernels/square.py:1: kernel{message}"

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from helpers.pseudo import forgotten, pseudo
 from helpers.strategies import a_recording
 
@@ -309,21 +308,18 @@ def test_a_finding_without_facts_says_what_is_in_its_file(tmp_path: Path) -> Non
         assert say(back.message) is None
 
 
-@pytest.mark.parametrize(
-    ("kind", "facts"),
-    [
+def test_facts_of_another_version_leave_the_text_that_is_in_the_file(tmp_path: Path) -> None:
+    for kind, facts in [
         ("out_of_bounds", INDEX),  # of which this version says something else
         ("out_of_bounds", {"array": "a"}),
         ("out_of_bounds", {"elements": "many", "array": "a", "index": 3}),
         ("race", {"element": 3, "first": (), "second": None}),
         ("of_another_version", {"x": (1, {"y": None})}),
-    ],
-)
-def test_facts_of_another_version_leave_the_text_that_is_in_the_file(tmp_path: Path, kind: str, facts: dict) -> None:
-    other = Finding(kind, "kernel", 7, (0, 0, 0), (), "What another version said of it.", None, facts)
+    ]:
+        other = Finding(kind, "kernel", 7, (0, 0, 0), (), "What another version said of it.", None, facts)
 
-    (back,) = saved(replace(a_recording(), findings=(other,)), tmp_path).findings
+        (back,) = saved(replace(a_recording(), findings=(other,)), tmp_path).findings
 
-    assert back == other
-    assert not back.harmless
-    assert back.parts == ("What another version said of it.", "")
+        assert back == other
+        assert not back.harmless
+        assert back.parts == ("What another version said of it.", "")

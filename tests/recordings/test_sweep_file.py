@@ -51,22 +51,19 @@ def without(name: str) -> str:
     return json.dumps(facts)
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
+def test_what_is_no_sweep_is_refused_in_words(tmp_path: Path) -> None:
+    for text, problem in [
         ("[]", "its schema is not 1"),
         ('{"schema": 2}', "its schema is not 1"),
         ('{"schema": 1}', "sweep has no file"),
         ("{", "Expecting property name"),
         ("[" * 100_000, "it is nested too deeply"),
         (without("kernel"), r"sweep.points\[0\] has no kernel"),
-    ],
-)
-def test_what_is_no_sweep_is_refused_in_words(text: str, problem: str, tmp_path: Path) -> None:
-    path = tmp_path / "no.sweep.json"
-    path.write_text(text)
-    with pytest.raises(InputError, match=rf"no\.sweep\.json: is not a sweep: {problem}.*; run smemviz sweep again"):
-        load_sweep(path)
+    ]:
+        path = tmp_path / "no.sweep.json"
+        path.write_text(text)
+        with pytest.raises(InputError, match=rf"no\.sweep\.json: is not a sweep: {problem}.*; run smemviz sweep again"):
+            load_sweep(path)
 
 
 def test_what_comes_with_smemviz_is_of_an_h200_with_cublas_and_every_ceiling() -> None:

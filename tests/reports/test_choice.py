@@ -52,9 +52,8 @@ def test_warp_and_step_name_a_request(square: Recording) -> None:
     assert place(square, Choice(kernel="set_row_read_row", warp=7, step=0)) == ("set_row_read_row", 25, 0, 7, 0)
 
 
-@pytest.mark.parametrize(
-    ("choice", "said"),
-    [
+def test_a_name_that_is_nothing_is_refused_with_what_there_is(square: Recording) -> None:
+    for choice, said in [
         (Choice(kernel="nothing"), "no launch of 'nothing'; it has: set_row_read_row"),
         (Choice(launch=0), "--launch counts the launches of one kernel; name it with --kernel"),
         (Choice(kernel="set_row_read_row", launch=1), "set_row_read_row has launches 0 to 0, not 1"),
@@ -63,11 +62,9 @@ def test_warp_and_step_name_a_request(square: Recording) -> None:
         (Choice(line=53, block=3), "set_row_read_col: block 3 is not in the log; it has 0"),
         (Choice(line=53, warp=32), "no such request in warp 32; there are 0, 1, 2"),
         (Choice(line=53, step=0), "no such request in step 0; there are 1"),
-    ],
-)
-def test_a_name_that_is_nothing_is_refused_with_what_there_is(square: Recording, choice: Choice, said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        choose(square, choice, space="shared")
+    ]:
+        with pytest.raises(InputError, match=said):
+            choose(square, choice, space="shared")
 
 
 def test_launches_that_are_alike_are_drawn_once_and_all_exported_as_data(square: Recording) -> None:

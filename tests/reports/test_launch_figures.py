@@ -15,12 +15,12 @@ def launch() -> Launch:
     return h200("square")["set_row_read_col"]
 
 
-@pytest.mark.parametrize("name", ["tile", "banks", "warps", "sectors", "timeline", "degrees"])
-def test_a_figure_is_the_one_that_is_exported(launch: Launch, name: str) -> None:
-    drawn = launch.figure(name)
-    assert isinstance(drawn, go.Figure)
-    exported = picture(h200("square"), name, Choice(kernel="set_row_read_col")).figure
-    assert drawn.to_json() == exported.to_json()
+def test_a_figure_is_the_one_that_is_exported(launch: Launch) -> None:
+    for name in ["tile", "banks", "warps", "sectors", "timeline", "degrees"]:
+        drawn = launch.figure(name)
+        assert isinstance(drawn, go.Figure)
+        exported = picture(h200("square"), name, Choice(kernel="set_row_read_col")).figure
+        assert drawn.to_json() == exported.to_json()
 
 
 def test_a_request_and_a_look_can_be_named(launch: Launch) -> None:
@@ -31,9 +31,8 @@ def test_a_request_and_a_look_can_be_named(launch: Launch) -> None:
     assert drawn.to_json() == same.to_json()
 
 
-@pytest.mark.parametrize(
-    ("asked", "says"),
-    [
+def test_what_there_is_not_is_told_in_a_line(launch: Launch) -> None:
+    for asked, says in [
         ({"name": "tiles"}, "no figure is called 'tiles'; there are tile, banks, warps, sectors, timeline, degrees"),
         ({"name": "source"}, "the figure source needs the recording: smemviz export RECORDING --figure source"),
         ({"name": "degrees", "line": 51}, "the figure degrees has no line; it has none"),
@@ -42,9 +41,7 @@ def test_a_request_and_a_look_can_be_named(launch: Launch) -> None:
         ({"view": "side"}, "view 'side': the figure tile has declared, physical"),
         ({"array": "b"}, "set_row_read_col has no shared array 'b'; it has tile"),
         ({"block": 7}, "set_row_read_col: block 7 is not in the log; it has 0"),
-    ],
-)
-def test_what_there_is_not_is_told_in_a_line(launch: Launch, asked: dict[str, object], says: str) -> None:
-    with pytest.raises(InputError) as told:
-        launch.figure(**asked)  # type: ignore[arg-type]
-    assert str(told.value) == says
+    ]:
+        with pytest.raises(InputError) as told:
+            launch.figure(**asked)  # type: ignore[arg-type]
+        assert str(told.value) == says

@@ -107,12 +107,12 @@ def test_rows_per_request_add_up_to_the_rows_per_site(square: Recording, tmp_pat
     assert sum(site["excess"] or 0 for site in sites) == 992 * 4  # README: two lines, and one of each transpose
 
 
-@pytest.mark.parametrize("rows", get_args(Rows))
-def test_csv_and_parquet_say_the_same(square: Recording, tmp_path: Path, rows: Rows) -> None:
-    exact = written(tmp_path / "a.parquet", square, rows, "set_row_read_col_pad")
-    text = written(tmp_path / "a.csv", square, rows, "set_row_read_col_pad")
-    assert list(exact[0]) == list(text[0]) == list(COLUMNS[rows])
-    assert [{k: "" if v is None else str(v) for k, v in row.items()} for row in exact] == text
+def test_csv_and_parquet_say_the_same(square: Recording, tmp_path: Path) -> None:
+    for rows in get_args(Rows):
+        exact = written(tmp_path / "a.parquet", square, rows, "set_row_read_col_pad")
+        text = written(tmp_path / "a.csv", square, rows, "set_row_read_col_pad")
+        assert list(exact[0]) == list(text[0]) == list(COLUMNS[rows])
+        assert [{k: "" if v is None else str(v) for k, v in row.items()} for row in exact] == text
 
 
 def test_a_row_says_how_many_requests_of_its_launch_have_none(square: Recording, tmp_path: Path) -> None:

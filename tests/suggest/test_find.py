@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
 from helpers.made_kernels import HEAD, transposing
 
 from smemviz import paths as resources
@@ -118,30 +117,27 @@ def test_all_launches_of_a_kernel_are_promised_together() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "problem"),
-    [
+def test_a_promise_that_is_not_kept_is_said() -> None:
+    for wrong, problem in [
         # a swizzle written at one of two places: the array that is loaded is another than the one stored
         ("stored", "turn leaves different results in its arrays"),
         # a pad of 2 where 1 was promised
         ("pad", "turn, line 13: held[tx, ty] takes 64 wavefronts; 32 were promised"),
-    ],
-)
-def test_a_promise_that_is_not_kept_is_said(wrong: str, problem: str) -> None:
-    program = transposing(
-        "held = cuda.shared.array((32, 32), float32)\n" + TURN.replace("= out[ty, tx]", "= ty * 32 + tx")
-    )
-    recording = run(program, engine="lockstep")
-    one, other = found(program)
-    assert isinstance(one, Suggestion)
-    assert isinstance(other, Suggestion)
-    assert one.rewrite is not None
-    if wrong == "stored":
-        bad = replace(one, rewrite=replace(one.rewrite, edits=one.rewrite.edits[:1]))
-    else:
-        two = Rewriting(program, recording.launches[0].shared_arrays[0]).rewrite(Pad(32, 2))
-        bad = replace(other, rewrite=two)
-    assert Verifier(program, recording, "lockstep", (), H200).check([bad]).problem == problem
+    ]:
+        program = transposing(
+            "held = cuda.shared.array((32, 32), float32)\n" + TURN.replace("= out[ty, tx]", "= ty * 32 + tx")
+        )
+        recording = run(program, engine="lockstep")
+        one, other = found(program)
+        assert isinstance(one, Suggestion)
+        assert isinstance(other, Suggestion)
+        assert one.rewrite is not None
+        if wrong == "stored":
+            bad = replace(one, rewrite=replace(one.rewrite, edits=one.rewrite.edits[:1]))
+        else:
+            two = Rewriting(program, recording.launches[0].shared_arrays[0]).rewrite(Pad(32, 2))
+            bad = replace(other, rewrite=two)
+        assert Verifier(program, recording, "lockstep", (), H200).check([bad]).problem == problem
 
 
 def test_a_file_that_differs_by_itself_is_told_from_one_that_a_suggestion_changed() -> None:

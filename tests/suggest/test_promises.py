@@ -85,30 +85,25 @@ def test_a_constant_that_two_kernels_share_says_whom_it_changes_too() -> None:
     assert check.notes == ("changes set_row_read_col_dyn_pad too: 48 -> 32 wavefronts",)
 
 
-@pytest.mark.parametrize(
-    ("shape", "dtype", "lanes_apart", "elements", "swizzle", "before", "after"),
-    [
+def test_lanes_far_apart_in_one_row_are_fixed_by_cute_s_swizzle_alone() -> None:
+    for shape, dtype, lanes_apart, elements, swizzle, before, after in [
         # Two blocks, a store without excess and a load whose lanes are 128 bytes apart in their row: of 4 bytes 128
         # requests of 1 and of 32 wavefronts, of 16 bytes of 4 and of 32, of 2 bytes of 1 and of 16, two in a word.
         ("(2, 1024)", "float32", 32, 2048, Swizzle(32, 5), 4224, 256),
         ("(1, 4, 512)", "complex128", 8, 2048, Swizzle(8, 3), 4608, 1024),
         ("(2, 1024)", "float16", 64, 2048, Swizzle(32, 5), 2176, 256),
-    ],
-)
-def test_lanes_far_apart_in_one_row_are_fixed_by_cute_s_swizzle_alone(
-    shape: str, dtype: str, lanes_apart: int, elements: int, swizzle: Swizzle, before: int, after: int
-) -> None:
-    columns = int(shape.rpartition(" ")[2].removesuffix(")"))
-    row = f"n // {columns}"
-    index = (
-        f"{row}, n % {columns}",
-        f"{row}, n % {columns // lanes_apart} * {lanes_apart} + n % {columns} // {columns // lanes_apart}",
-    )
-    store, load = (f"0, {one}" if shape.count(",") > 1 else one for one in index)
-    program = tile_program(shape, dtype, store, load, elements)
-    assert hold_to_it(program) == [("turn", before, after)]
-    (one,) = written(program)
-    assert (one.layout, one.more_bytes, one.excess) == (swizzle, 0, 0)
+    ]:
+        columns = int(shape.rpartition(" ")[2].removesuffix(")"))
+        row = f"n // {columns}"
+        index = (
+            f"{row}, n % {columns}",
+            f"{row}, n % {columns // lanes_apart} * {lanes_apart} + n % {columns} // {columns // lanes_apart}",
+        )
+        store, load = (f"0, {one}" if shape.count(",") > 1 else one for one in index)
+        program = tile_program(shape, dtype, store, load, elements)
+        assert hold_to_it(program) == [("turn", before, after)]
+        (one,) = written(program)
+        assert (one.layout, one.more_bytes, one.excess) == (swizzle, 0, 0)
 
 
 def test_where_rows_are_no_power_of_two_cute_s_swizzle_goes_across_them() -> None:

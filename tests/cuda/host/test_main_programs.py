@@ -263,9 +263,8 @@ class Told:
         self.texts.append(f"{text} {seconds:.0f}")
 
 
-@pytest.mark.parametrize(
-    ("main", "arguments", "advice"),
-    [
+def test_what_takes_long_says_once_what_makes_it_shorter() -> None:
+    for main, arguments, advice in [
         ("#define TILE 32\nint main() { const int N = 1 << 20; }", [], " (N is 1048576; give less with --set N=...)"),
         (
             "int main(int c, char **argv) {}",
@@ -274,16 +273,14 @@ class Told:
         ),
         ("int main(int c, char **argv) {}", ["9"], ""),
         ("#define TILE 32\nint main() {}", [], ""),
-    ],
-)
-def test_what_takes_long_says_once_what_makes_it_shorter(main: str, arguments: list[str], advice: str) -> None:
-    told = Told()
-    progress = advising(told, parse_cuda(KERNEL + main + "\n", "p.cu"), arguments)
-    assert isinstance(progress, Expecting)
-    progress(1, 2, "k")
-    for seconds in (5, 40, 50):
-        progress.expect(seconds, "k")
-    assert told.texts == ["k", "k 5", f"k{advice} 40", "k 50"]
+    ]:
+        told = Told()
+        progress = advising(told, parse_cuda(KERNEL + main + "\n", "p.cu"), arguments)
+        assert isinstance(progress, Expecting)
+        progress(1, 2, "k")
+        for seconds in (5, 40, 50):
+            progress.expect(seconds, "k")
+        assert told.texts == ["k", "k 5", f"k{advice} 40", "k 50"]
 
 
 UNITS = {

@@ -24,25 +24,27 @@ def compiled(one: Construct) -> str | None:
         return None
 
 
-@pytest.mark.parametrize("first", range(0, len(constructs()), 20))
-def test_what_numba_compiles_is_as_noted_and_gives_the_same(first):
-    wrong = {}
-    for one in constructs()[first : first + 20]:
-        ptx = compiled(one)
-        if (ptx is not None) != one.numba:
-            wrong[one.name] = f"Numba compiles it: {ptx is not None}"
-        if ptx is None or one.says:
-            continue
-        on_gpu, here = arguments(), arguments()
-        try:
+def test_what_numba_compiles_is_as_noted_and_gives_the_same():
+    for first in range(0, len(constructs()), 20):
+        wrong = {}
+        for one in constructs()[first : first + 20]:
+            ptx = compiled(one)
+            if (ptx is not None) != one.numba:
+                wrong[one.name] = f"Numba compiles it: {ptx is not None}"
+            if ptx is None or one.says:
+                continue
+            on_gpu, here = arguments(), arguments()
+            try:
+                with contextlib.redirect_stdout(io.StringIO()):
+                    run_ptx(ptx, on_gpu)
+            except Exception as error:
+                if _ELSEWHERE not in str(error):
+                    wrong[one.name] = str(error)
+                continue
             with contextlib.redirect_stdout(io.StringIO()):
-                run_ptx(ptx, on_gpu)
-        except Exception as error:
-            if _ELSEWHERE not in str(error):
-                wrong[one.name] = str(error)
-            continue
-        with contextlib.redirect_stdout(io.StringIO()):
-            launch_text(one.text, *here, block=8)
-        if not all(np.allclose(a, b, rtol=1e-6, atol=1e-7, equal_nan=True) for a, b in zip(on_gpu, here, strict=True)):
-            wrong[one.name] = f"{on_gpu[2]} is {here[2]} in lockstep"
-    assert wrong == {}
+                launch_text(one.text, *here, block=8)
+            if not all(
+                np.allclose(a, b, rtol=1e-6, atol=1e-7, equal_nan=True) for a, b in zip(on_gpu, here, strict=True)
+            ):
+                wrong[one.name] = f"{on_gpu[2]} is {here[2]} in lockstep"
+        assert wrong == {}

@@ -4,7 +4,6 @@ Of 32 threads ``a[i]`` is ``i``, ``b[i]`` is ``31 - i``, and ``t`` is a copy of 
 """
 
 import numpy as np
-import pytest
 from helpers.lockstep_text import body
 
 N = np.arange(32)
@@ -23,33 +22,40 @@ def requests(text, before=""):
     return [(launch.sites[site].source, set(np.flatnonzero(at >= 0).tolist())) for site, at in made][2:]
 
 
-@pytest.mark.parametrize(
-    ("condition", "expected"),
-    [
+def test_an_operand_is_one_request_of_the_lanes_that_come_to_it():
+    for condition, expected in [
         ("i % 2 and a[i] > 3", [("a[i]", ODD)]),
         ("a[i] % 2 or b[i] > 3", [("a[i]", ALL), ("b[i]", EVEN)]),
         ("not (a[i] % 2 or b[i] > 3)", [("a[i]", ALL), ("b[i]", EVEN)]),
         ("(i % 2 and a[i] > 3) or t[i] > 20", [("a[i]", ODD), ("t[i]", EVEN | {1, 3})]),
         ("(i % 2 or a[i] > 3) and t[i] > 20", [("a[i]", EVEN), ("t[i]", ALL - {0, 2})]),
-        ("(i < 16 and a[i] > 3) or (i % 2 and b[i] > 3) or t[i] == 5", [
-            ("a[i]", LOW), ("b[i]", (HIGH | {0, 1, 2, 3}) & ODD), ("t[i]", (HIGH & EVEN) | {0, 2, 29, 31})]),
-        ("not (i % 2 and a[i] > 3) and not (i < 16 and b[i] > 20) and t[i] > 0", [
-            ("a[i]", ODD), ("b[i]", LOW & EVEN | {1, 3}), ("t[i]", (HIGH & EVEN) | {12, 14})]),
-        ("4 < a[i] < t[31 - i] < b[i] + 1", [
-            ("a[i]", ALL), ("t[31 - i]", set(range(5, 32))), ("b[i]", set(range(5, 16)))]),
+        (
+            "(i < 16 and a[i] > 3) or (i % 2 and b[i] > 3) or t[i] == 5",
+            [("a[i]", LOW), ("b[i]", (HIGH | {0, 1, 2, 3}) & ODD), ("t[i]", (HIGH & EVEN) | {0, 2, 29, 31})],
+        ),
+        (
+            "not (i % 2 and a[i] > 3) and not (i < 16 and b[i] > 20) and t[i] > 0",
+            [("a[i]", ODD), ("b[i]", LOW & EVEN | {1, 3}), ("t[i]", (HIGH & EVEN) | {12, 14})],
+        ),
+        (
+            "4 < a[i] < t[31 - i] < b[i] + 1",
+            [("a[i]", ALL), ("t[31 - i]", set(range(5, 32))), ("b[i]", set(range(5, 16)))],
+        ),
         ("a[i] > 3 if i % 2 else b[i] > 3", [("a[i]", ODD), ("b[i]", EVEN)]),
-        ("a[i] > 3 if (i % 2 and b[i] > 3) or i == 4 else t[i] > 3", [
-            ("b[i]", ODD), ("a[i]", ODD - {29, 31} | {4}), ("t[i]", EVEN - {4} | {29, 31})]),
-        ("(a[i] if i < 16 else b[i]) < 8 and t[i] % 2", [
-            ("a[i]", LOW), ("b[i]", HIGH), ("t[i]", {*range(8), *range(24, 32)})]),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("use", ["if {}: out[i] = 1", "ok = {}\nif ok: out[i] = 1", "if {}: pass\nout[i] = 1"])
-def test_an_operand_is_one_request_of_the_lanes_that_come_to_it(condition, expected, use):
-    made = requests(use.format(condition))
+        (
+            "a[i] > 3 if (i % 2 and b[i] > 3) or i == 4 else t[i] > 3",
+            [("b[i]", ODD), ("a[i]", ODD - {29, 31} | {4}), ("t[i]", EVEN - {4} | {29, 31})],
+        ),
+        (
+            "(a[i] if i < 16 else b[i]) < 8 and t[i] % 2",
+            [("a[i]", LOW), ("b[i]", HIGH), ("t[i]", {*range(8), *range(24, 32)})],
+        ),
+    ]:
+        for use in ["if {}: out[i] = 1", "ok = {}\nif ok: out[i] = 1", "if {}: pass\nout[i] = 1"]:
+            made = requests(use.format(condition))
 
-    assert made[:-1] == expected
-    assert made[-1][0] == "out[i]"
+            assert made[:-1] == expected
+            assert made[-1][0] == "out[i]"
 
 
 def test_each_side_of_a_branch_is_one_request_by_whatever_operand_it_was_decided():

@@ -45,9 +45,8 @@ CORNER = (slice(1, 3), 2)
 BEFORE = "MIDDLE = slice(1, 4)\nCORNER = (slice(1, 3), 2)\n"
 
 
-@pytest.mark.parametrize(
-    "lines",
-    [
+def test_slices_pick_what_they_pick_in_python():
+    for lines in [
         "out[i] = a[MIDDLE][i % 3] + 100 * len(a[MIDDLE])",
         "out[i] = m[MIDDLE, 1][1] + m[i % 4, MIDDLE][2] + 100 * m[MIDDLE][1, 2] + m[CORNER][i % 2]",
         "s = slice(i % 5, 12)\nout[i] = a[s][2]",
@@ -55,14 +54,12 @@ BEFORE = "MIDDLE = slice(1, 4)\nCORNER = (slice(1, 3), 2)\n"
         "s = slice(3) if i % 2 else slice(1, 3)\nout[i] = len(a[s]) + a[s][1]",
         "t = (slice(None), i % 4)\nout[i] = m[t][2] + m[(MIDDLE, 3)][0]",
         "out[slice(i, i + 1)] = 3",
-    ],
-)
-def test_slices_pick_what_they_pick_in_python(lines):
-    a, m, out = np.arange(16.0) ** 2, np.arange(16.0).reshape(4, 4) * 3, np.zeros(16)
-    names = {"a": a, "m": m, "MIDDLE": MIDDLE, "CORNER": CORNER}
-    _, findings = body(f"i = cuda.grid(1)\n{lines}", a, m, out, before=BEFORE, parameters="a, m, out", block=16)
-    assert findings == ()
-    assert out.tolist() == by_python(lines, 16, **names)
+    ]:
+        a, m, out = np.arange(16.0) ** 2, np.arange(16.0).reshape(4, 4) * 3, np.zeros(16)
+        names = {"a": a, "m": m, "MIDDLE": MIDDLE, "CORNER": CORNER}
+        _, findings = body(f"i = cuda.grid(1)\n{lines}", a, m, out, before=BEFORE, parameters="a, m, out", block=16)
+        assert findings == ()
+        assert out.tolist() == by_python(lines, 16, **names)
 
 
 def test_a_part_that_begins_elsewhere_in_each_thread_is_unpacked():

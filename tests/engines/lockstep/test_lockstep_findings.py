@@ -73,13 +73,13 @@ def test_negative_indices_count_from_the_end():
     assert out.tolist() == list(range(31, -1, -1))
 
 
-@pytest.mark.parametrize("text", ["out[-33] = 1", "out[32] = 1", "out[2**62] = 1", "out[uint64(2**63)] = 1"])
-def test_an_index_that_all_threads_share_is_checked_too(text):
-    out = np.zeros(32, np.int64)
-    _, (finding,) = body(text, out)
+def test_an_index_that_all_threads_share_is_checked_too():
+    for text in ["out[-33] = 1", "out[32] = 1", "out[2**62] = 1", "out[uint64(2**63)] = 1"]:
+        out = np.zeros(32, np.int64)
+        _, (finding,) = body(text, out)
 
-    assert finding.kind == "out_of_bounds"
-    assert not out.any()
+        assert finding.kind == "out_of_bounds"
+        assert not out.any()
 
 
 def test_an_atomic_out_of_bounds_changes_nothing():
@@ -134,18 +134,15 @@ def test_a_barrier_that_part_of_a_block_reaches_is_found():
     assert finding.threads[0] == (16, 0, 0)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_barriers_that_every_running_thread_of_a_block_reaches_are_fine():
+    for text in [
         "if cuda.blockIdx.x == 1:\n    cuda.syncthreads()",  # whole blocks may differ
         "if cuda.threadIdx.x >= 16:\n    return\ncuda.syncthreads()",  # threads that have ended are not waited for
         "for k in range(cuda.blockIdx.x):\n    cuda.syncthreads()",
-    ],
-)
-def test_barriers_that_every_running_thread_of_a_block_reaches_are_fine(text):
-    _, findings = body(text, np.zeros(1, np.int64), grid=3, block=48)
+    ]:
+        _, findings = body(text, np.zeros(1, np.int64), grid=3, block=48)
 
-    assert findings == ()
+        assert findings == ()
 
 
 # -- the host part
@@ -240,18 +237,15 @@ def test_a_barrier_skipped_by_threads_that_have_nothing_left_to_do_is_no_mistake
     )
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_barrier_skipped_by_threads_that_go_on_is_a_mistake():
+    for text in [
         LAST_GUARD.replace("AFTER", "out[t] = 1"),
         LAST_GUARD.replace("AFTER", "else:\n    out[t] = 1"),
         "for k in range(3):\n    if cuda.threadIdx.x > k:\n        cuda.syncthreads()",
         "for k in range(3):\n    if cuda.threadIdx.x == k:\n        continue\n    cuda.syncthreads()",
-    ],
-)
-def test_a_barrier_skipped_by_threads_that_go_on_is_a_mistake(text):
-    _, findings = body(text, np.zeros(64, np.int64), block=64)
-    assert findings[0].kind == "barrier_divergence"
+    ]:
+        _, findings = body(text, np.zeros(64, np.int64), block=64)
+        assert findings[0].kind == "barrier_divergence"
 
 
 def test_the_last_loop_of_a_kernel_may_end_earlier_for_some_threads():
@@ -260,18 +254,15 @@ def test_the_last_loop_of_a_kernel_may_end_earlier_for_some_threads():
     assert finding.kind == "barrier_skipped"
 
 
-@pytest.mark.parametrize(
-    ("statement", "launch", "printed"),
-    [
+def test_what_does_no_harm_is_printed_and_fails_nothing(tmp_path, command):
+    for statement, launch, printed in [
         ("a[0] = 1", "k[2, 64](np.zeros(1, np.int64))", "benign race in k"),
         ("a[cuda.threadIdx.x - 1] = 1", "k[1, 4](np.zeros(4))", "negative index in k"),
-    ],
-)
-def test_what_does_no_harm_is_printed_and_fails_nothing(tmp_path, command, statement, launch, printed):
-    file = tmp_path / "harmless.py"
-    file.write_text(f"{HEAD}@cuda.jit\ndef k(a):\n    {statement}\n\n\ndef main():\n    {launch}\n")
+    ]:
+        file = tmp_path / "harmless.py"
+        file.write_text(f"{HEAD}@cuda.jit\ndef k(a):\n    {statement}\n\n\ndef main():\n    {launch}\n")
 
-    assert printed in command("run", file, "--engine", "lockstep").out
+        assert printed in command("run", file, "--engine", "lockstep").out
 
 
 def test_an_index_in_several_brackets_is_named_whole_and_one_of_a_slice_by_the_slice():
@@ -290,11 +281,11 @@ def test_an_index_in_several_brackets_is_named_whole_and_one_of_a_slice_by_the_s
         assert what(finding) == wrong
 
 
-@pytest.mark.parametrize(("test", "kind"), [("t < 20", "barrier_skipped"), ("t > 20", "barrier_divergence")])
-def test_a_barrier_of_the_grid_needs_the_first_thread_of_each_block(test, kind):
-    text = f"t = cuda.threadIdx.x\nif {test}:\n    cuda.cg.this_grid().sync()\n    out[t] = 1"
-    _, (finding,) = body(text, np.zeros(64, np.int64), block=64, harmless=True)
-    assert finding.kind == kind
+def test_a_barrier_of_the_grid_needs_the_first_thread_of_each_block():
+    for test, kind in [("t < 20", "barrier_skipped"), ("t > 20", "barrier_divergence")]:
+        text = f"t = cuda.threadIdx.x\nif {test}:\n    cuda.cg.this_grid().sync()\n    out[t] = 1"
+        _, (finding,) = body(text, np.zeros(64, np.int64), block=64, harmless=True)
+        assert finding.kind == kind
 
 
 def hints(text, *args, parameters="a, out", **options):

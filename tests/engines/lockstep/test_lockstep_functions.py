@@ -124,9 +124,8 @@ def test_what_an_expression_is_worth():
         np.testing.assert_array_equal(found, np.full(32, wanted, dtype))
 
 
-@pytest.mark.parametrize(
-    ("name", "operands", "last", "old"),
-    [
+def test_atomics_return_what_was_there_thread_by_thread():
+    for name, operands, last, old in [
         ("add", 5, 160, [5 * t for t in range(32)]),
         ("sub", 2, -64, [-2 * t for t in range(32)]),
         ("max", "t ^ 5", 31, None),
@@ -135,11 +134,9 @@ def test_what_an_expression_is_worth():
         ("or_", "t", 31, None),
         ("xor", "t", 0, None),
         ("exch", "t", 31, [0, *range(31)]),
-    ],
-)
-def test_atomics_return_what_was_there_thread_by_thread(name, operands, last, old):
-    found = result(
-        f"""
+    ]:
+        found = result(
+            f"""
         held = cuda.shared.array(1, int32)
         t = cuda.threadIdx.x
         held[0] = 0
@@ -148,11 +145,11 @@ def test_atomics_return_what_was_there_thread_by_thread(name, operands, last, ol
         cuda.syncthreads()
         out[t] = out[t] * 1000 + held[0]
         """
-    )
+        )
 
-    assert (found % 1000 == last % 1000).all()
-    if old is not None:
-        assert ((found - last) // 1000).tolist() == old
+        assert (found % 1000 == last % 1000).all()
+        if old is not None:
+            assert ((found - last) // 1000).tolist() == old
 
 
 def test_increment_and_decrement_wrap_at_their_operand():
@@ -183,24 +180,24 @@ def test_compare_and_swap_changes_what_it_expects():
     assert found.tolist() == [t + (3200 if t == 0 else 700) for t in range(32)]
 
 
-@pytest.mark.parametrize("places", [1, 3, 50])
-@pytest.mark.parametrize(("name", "dtype"), [(name, dtype) for name, rule in ATOMICS.items() for dtype in rule.dtypes])
-def test_threads_update_elements_one_after_the_other(name, dtype, places):
-    rng = np.random.default_rng(0)
-    at, operands = rng.integers(0, places, 60), rng.integers(0, 2**31, 60).astype(dtype)
-    if operands.dtype.kind == "f":
-        operands /= 7
-    held, expected, old = np.full(places, 5, dtype), np.full(places, 5, dtype), []
-    with np.errstate(over="ignore"):
-        for place, operand in zip(at, operands, strict=True):
-            old.append(expected[place])
-            expected[place] = ATOMICS[name].update(expected[place], operand)
+def test_threads_update_elements_one_after_the_other():
+    for places in [1, 3, 50]:
+        for name, dtype in [(name, dtype) for name, rule in ATOMICS.items() for dtype in rule.dtypes]:
+            rng = np.random.default_rng(0)
+            at, operands = rng.integers(0, places, 60), rng.integers(0, 2**31, 60).astype(dtype)
+            if operands.dtype.kind == "f":
+                operands /= 7
+            held, expected, old = np.full(places, 5, dtype), np.full(places, 5, dtype), []
+            with np.errstate(over="ignore"):
+                for place, operand in zip(at, operands, strict=True):
+                    old.append(expected[place])
+                    expected[place] = ATOMICS[name].update(expected[place], operand)
 
-    found = in_turn(ATOMICS[name].update, held, at, operands)
+            found = in_turn(ATOMICS[name].update, held, at, operands)
 
-    assert found.dtype == dtype
-    assert found.tolist() == old
-    assert held.tolist() == expected.tolist()
+            assert found.dtype == dtype
+            assert found.tolist() == old
+            assert held.tolist() == expected.tolist()
 
 
 def test_float_atomics_add_in_order_and_single_precision():
@@ -233,11 +230,11 @@ def test_functions_of_numpy_are_those_that_numba_compiles_for_cuda():
     assert ours == {f"numpy.{one.__name__}" for one in ufunc_db()}
 
 
-@pytest.mark.parametrize(("base", "power"), [(2, 0), (1, 1), (-1, -1), (0, -(1 << 63))])
-def test_the_power_of_an_integer_to_a_negative_one_is_numbas(base, power):
+def test_the_power_of_an_integer_to_a_negative_one_is_numbas():
     """As Numba's own code has it; NumPy refuses. Threads that do not get there have negative powers as well."""
-    got = result(f"t = cuda.threadIdx.x\nif t > 30:\n    out[t] = int64({base}) ** (30 - t)")
-    assert (got[31], got[:31].any()) == (power, False)
+    for base, power in [(2, 0), (1, 1), (-1, -1), (0, -(1 << 63))]:
+        got = result(f"t = cuda.threadIdx.x\nif t > 30:\n    out[t] = int64({base}) ** (30 - t)")
+        assert (got[31], got[:31].any()) == (power, False)
 
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
@@ -250,11 +247,11 @@ def resolved(context, name, *dtypes):
     return str(context.resolve_function_type(types.Function(getattr(cudadecl, name)), wanted, {}).return_type)
 
 
-@pytest.mark.parametrize("name", ["popc", "clz", "ffs", "brev"])
-def test_types_are_those_of_numba_cuda(name, context):
-    for dtype in ["bool", *INTEGERS]:
-        found = intrinsics.CALLS[f"cuda.{name}"].run(None, None, [np.ones(3, dtype)])
-        assert found.dtype.name == resolved(context, f"Cuda_{name}", dtype), dtype
+def test_types_are_those_of_numba_cuda(context):
+    for name in ["popc", "clz", "ffs", "brev"]:
+        for dtype in ["bool", *INTEGERS]:
+            found = intrinsics.CALLS[f"cuda.{name}"].run(None, None, [np.ones(3, dtype)])
+            assert found.dtype.name == resolved(context, f"Cuda_{name}", dtype), dtype
 
 
 def test_types_of_floats_are_those_of_numba_cuda(context):
@@ -288,19 +285,20 @@ def test_bits_reversed_are_64_only_of_an_unsigned_64_bit_integer():
     assert brev(3) == 0xC0000000
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_fma_rounds_once(dtype):
+def test_fma_rounds_once():
     """Against exact fractions, for numbers made to be halfway between two floats and for random ones."""
-    random = np.random.default_rng(5)
-    one, other = (random.normal(size=3000).astype(dtype) for _ in range(2))
-    scale = np.exp2(random.integers(-60, 60, 3000)).astype(dtype)
-    third = np.where(random.random(3000) < 0.5, -(one * other), random.normal(size=3000).astype(dtype) * scale)
-    found = fma(one, other, third.astype(dtype))
-    exact = [
-        Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c)) for a, b, c in zip(one, other, third, strict=True)
-    ]
-    assert found.dtype.name == dtype
-    assert found.tolist() == [rounded(e, dtype) for e in exact]
+    for dtype in ["float32", "float64"]:
+        random = np.random.default_rng(5)
+        one, other = (random.normal(size=3000).astype(dtype) for _ in range(2))
+        scale = np.exp2(random.integers(-60, 60, 3000)).astype(dtype)
+        third = np.where(random.random(3000) < 0.5, -(one * other), random.normal(size=3000).astype(dtype) * scale)
+        found = fma(one, other, third.astype(dtype))
+        exact = [
+            Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+            for a, b, c in zip(one, other, third, strict=True)
+        ]
+        assert found.dtype.name == dtype
+        assert found.tolist() == [rounded(e, dtype) for e in exact]
 
 
 def rounded(exact, dtype):

@@ -39,18 +39,15 @@ def test_a_counter_of_one_warp_races_too():
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "fix"),
-    [
+def test_the_atomic_that_helps_is_named():
+    for text, fix in [
         ("out[cuda.laneid // 2] -= 1", "Use cuda.atomic.sub(out, cuda.laneid // 2, 1)."),
         ("out[0] |= cuda.laneid", "Use cuda.atomic.or_(out, 0, cuda.laneid)."),
         ("out[0] = out[0] + 1", "Use cuda.atomic."),
         ("out[0] *= 2", "Use cuda.atomic."),
-    ],
-)
-def test_the_atomic_that_helps_is_named(text, fix):
-    (message,) = found(text)
-    assert message.endswith(fix)
+    ]:
+        (message,) = found(text)
+        assert message.endswith(fix)
 
 
 def test_an_index_of_two_axes_is_named_as_a_tuple():
@@ -58,17 +55,14 @@ def test_an_index_of_two_axes_is_named_as_a_tuple():
     assert finding.message.endswith("Use cuda.atomic.add(out, (0, 1), 1).")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_atomics_and_elements_of_ones_own_do_not_race():
+    for text in [
         "cuda.atomic.add(out, 0, 1)",
         "cuda.atomic.add(out, cuda.threadIdx.x % 7, 1)\ncuda.atomic.max(out, 3, 5)",
         "out[cuda.grid(1)] += 1\nout[cuda.grid(1)] += 1",
         "if cuda.grid(1) == 0:\n    out[0] += 1\n    out[0] += 1",
-    ],
-)
-def test_atomics_and_elements_of_ones_own_do_not_race(text):
-    assert found(text, grid=4, block=64) == []
+    ]:
+        assert found(text, grid=4, block=64) == []
 
 
 # -- two blocks

@@ -107,9 +107,8 @@ def test_elapsed_time_is_no_number():
     )
 
 
-@pytest.mark.parametrize(
-    "decorator",
-    [
+def test_every_form_of_the_decorator_makes_a_kernel():
+    for decorator in [
         "cuda.jit",
         "cuda.jit()",
         "cuda.jit(fastmath=True)",
@@ -119,11 +118,9 @@ def test_elapsed_time_is_no_number():
         "cuda.jit(numba.void(numba.float64[:], numba.int32))",
         "numba.cuda.jit",
         "jit",
-    ],
-)
-def test_every_form_of_the_decorator_makes_a_kernel(decorator):
-    (launch,), _ = run_text(
-        f"""
+    ]:
+        (launch,), _ = run_text(
+            f"""
         import numba
         from numba.cuda import jit
         @{decorator}
@@ -134,9 +131,9 @@ def test_every_form_of_the_decorator_makes_a_kernel(decorator):
             kernel[1, 32](data, 3)
             assert data.copy_to_host().sum() == 96
         """
-    )
+        )
 
-    assert launch.kernel == "kernel"
+        assert launch.kernel == "kernel"
 
 
 def test_a_signature_casts_numbers():

@@ -8,7 +8,6 @@ import sys
 import textwrap
 from types import ModuleType
 
-import pytest
 from helpers.lockstep_text import run_text
 
 HINT = (
@@ -40,16 +39,17 @@ def main():
 """
 
 
-@pytest.mark.parametrize(
-    ("decorator", "wanted"),
-    [('cuda.jit("void(float64[:])")', [1, 1]), ("cuda.jit([(float64[:],)])", [1, 1]), ("cuda.jit", [2, 2])],
-)
-def test_a_global_is_what_it_was_when_the_kernel_was_compiled(decorator, wanted):
-    text = f"FACTOR = 1\n@{decorator}\ndef kernel(out):\n    out[cuda.grid(1)] = FACTOR\n"
-    arrays, hints = stored(text + LAUNCH.format(launch="kernel[1, 2]", dtype=""))
+def test_a_global_is_what_it_was_when_the_kernel_was_compiled():
+    for decorator, wanted in [
+        ('cuda.jit("void(float64[:])")', [1, 1]),
+        ("cuda.jit([(float64[:],)])", [1, 1]),
+        ("cuda.jit", [2, 2]),
+    ]:
+        text = f"FACTOR = 1\n@{decorator}\ndef kernel(out):\n    out[cuda.grid(1)] = FACTOR\n"
+        arrays, hints = stored(text + LAUNCH.format(launch="kernel[1, 2]", dtype=""))
 
-    assert arrays == [[value] * 2 for value in wanted]
-    assert hints == [HINT.format("FACTOR")] * sum(now != kept for now, kept in zip((2, 7), wanted, strict=True))
+        assert arrays == [[value] * 2 for value in wanted]
+        assert hints == [HINT.format("FACTOR")] * sum(now != kept for now, kept in zip((2, 7), wanted, strict=True))
 
 
 def test_each_type_of_arguments_is_compiled_when_it_is_first_launched():

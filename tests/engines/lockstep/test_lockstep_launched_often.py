@@ -64,19 +64,19 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("lines", STEPS.values(), ids=STEPS)
-@pytest.mark.parametrize("block", [1, 5, 32])
-def test_the_only_warp_is_logged_as_it_is_beside_others(lines, block):
-    start = "s = cuda.shared.array(40, float32)\ni = cuda.threadIdx.x\nn = cuda.blockDim.x\ns[i] = i\nx = 0.5\n"
-    text, given = f"{start}cuda.syncthreads()\n{lines}", {"parameters": "a", "block": block}
-    both = []
-    for grid in (1, 2):
-        made, _ = body(text, np.ones(40), grid=grid, **given)
-        first = made.requests.select(made.requests.block == 0)
-        both.append([getattr(first, name).tobytes() for name in Requests.__dataclass_fields__])
-        cut, _ = body(text, np.ones(40), grid=grid, log_bytes=2000, **given)
-        assert cut.summary() == made.summary()
-    assert both[0] == both[1]
+def test_the_only_warp_is_logged_as_it_is_beside_others():
+    for lines in STEPS.values():
+        for block in [1, 5, 32]:
+            start = "s = cuda.shared.array(40, float32)\ni = cuda.threadIdx.x\nn = cuda.blockDim.x\ns[i] = i\nx = 0.5\n"
+            text, given = f"{start}cuda.syncthreads()\n{lines}", {"parameters": "a", "block": block}
+            both = []
+            for grid in (1, 2):
+                made, _ = body(text, np.ones(40), grid=grid, **given)
+                first = made.requests.select(made.requests.block == 0)
+                both.append([getattr(first, name).tobytes() for name in Requests.__dataclass_fields__])
+                cut, _ = body(text, np.ones(40), grid=grid, log_bytes=2000, **given)
+                assert cut.summary() == made.summary()
+            assert both[0] == both[1]
 
 
 def test_an_index_inside_of_one_array_may_be_outside_of_another():

@@ -102,17 +102,17 @@ def test_threads_may_wait_for_their_turn():
     assert (total[0], lock[0]) == (expected, 16)
 
 
-@pytest.mark.parametrize("look", ["add", "sub", "or_", "xor"])
-def test_threads_may_look_with_an_update_by_nothing(look):
-    text = f"while cuda.atomic.{look}(lock, i, 0) == 0:\n    pass\ntotal[0] = 3 * total[0] + i\n"
-    lock, total = np.zeros(17, np.int32), np.zeros(1, np.int64)
-    lock[0] = 1
-    text = f"{NUMBER}{text}cuda.threadfence()\ncuda.atomic.exch(lock, i + 1, 1)"
-    body(text, lock, total, parameters="lock, total", grid=2, block=8, harmless=True)
-    expected = 0
-    for i in range(16):
-        expected = 3 * expected + i
-    assert total[0] == expected
+def test_threads_may_look_with_an_update_by_nothing():
+    for look in ["add", "sub", "or_", "xor"]:
+        text = f"while cuda.atomic.{look}(lock, i, 0) == 0:\n    pass\ntotal[0] = 3 * total[0] + i\n"
+        lock, total = np.zeros(17, np.int32), np.zeros(1, np.int64)
+        lock[0] = 1
+        text = f"{NUMBER}{text}cuda.threadfence()\ncuda.atomic.exch(lock, i + 1, 1)"
+        body(text, lock, total, parameters="lock, total", grid=2, block=8, harmless=True)
+        expected = 0
+        for i in range(16):
+            expected = 3 * expected + i
+        assert total[0] == expected
 
 
 SEARCHES = {
@@ -123,27 +123,23 @@ SEARCHES = {
 }
 
 
-@pytest.mark.parametrize(("text", "expected"), SEARCHES.values(), ids=SEARCHES)
-def test_a_loop_that_goes_on_from_turn_to_turn_does_not_only_wait(text, expected):
-    given, total = np.arange(1, 11), np.zeros(1, np.int64)
-    body(text, given, total, parameters="given, total", grid=2, block=64, harmless=True)
-    assert total[0] == expected
+def test_a_loop_that_goes_on_from_turn_to_turn_does_not_only_wait():
+    for text, expected in SEARCHES.values():
+        given, total = np.arange(1, 11), np.zeros(1, np.int64)
+        body(text, given, total, parameters="given, total", grid=2, block=64, harmless=True)
+        assert total[0] == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_a_loop_whose_condition_changes_something_does_not_only_wait():
+    for text, expected in [
         ("while cuda.atomic.add(total, 0, 1) < 50000:\n    pass\n", 50000 + 128),
         ("while draw(mine) > 0:\n    pass\ncuda.atomic.add(total, 0, mine[0])\n", 0),
-    ],
-    ids=["a counter", "a function that changes something"],
-)
-def test_a_loop_whose_condition_changes_something_does_not_only_wait(text, expected):
-    before = "@cuda.jit(device=True)\ndef draw(left):\n    left[0] -= 1\n    return left[0]\n\n"
-    mine = "mine = cuda.local.array(1, int32)\nmine[0] = 300 + i\n"
-    lock, total = np.zeros(1, np.int32), np.zeros(1, np.int64)
-    body(NUMBER + mine + text, lock, total, parameters="lock, total", before=before, grid=2, block=64)
-    assert total[0] == expected
+    ]:
+        before = "@cuda.jit(device=True)\ndef draw(left):\n    left[0] -= 1\n    return left[0]\n\n"
+        mine = "mine = cuda.local.array(1, int32)\nmine[0] = 300 + i\n"
+        lock, total = np.zeros(1, np.int32), np.zeros(1, np.int64)
+        body(NUMBER + mine + text, lock, total, parameters="lock, total", before=before, grid=2, block=64)
+        assert total[0] == expected
 
 
 def test_who_has_the_lock_may_return():
@@ -178,12 +174,12 @@ if i == 0:
 """
 
 
-@pytest.mark.parametrize("fence", ["cuda.threadfence_block()", "cuda.threadfence()"])
-def test_a_lock_of_a_block_guards_its_shared_memory_and_what_is_its_own_in_global_memory(fence):
-    total = np.zeros(3, np.int64)
-    _, findings = body(SHARED.replace("FENCE", fence).replace("OTHERS", ""), total, parameters="total", block=64)
-    assert total.tolist() == [sum(range(64)), 0, sum(range(64))]
-    assert findings == ()
+def test_a_lock_of_a_block_guards_its_shared_memory_and_what_is_its_own_in_global_memory():
+    for fence in ["cuda.threadfence_block()", "cuda.threadfence()"]:
+        total = np.zeros(3, np.int64)
+        _, findings = body(SHARED.replace("FENCE", fence).replace("OTHERS", ""), total, parameters="total", block=64)
+        assert total.tolist() == [sum(range(64)), 0, sum(range(64))]
+        assert findings == ()
 
 
 @pytest.mark.parametrize(

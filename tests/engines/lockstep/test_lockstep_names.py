@@ -23,9 +23,8 @@ def main():
 """
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
+def test_a_misspelt_name_in_a_kernel_gets_its_neighbour(tmp_path: Path) -> None:
+    for line, said in [
         ("cuda.syncthread()", "cuda.syncthread(...) is not known; did you mean cuda.syncthreads?"),
         ("x = cuda.threadidx.x", "cuda.threadidx.x is not known; did you mean cuda.threadIdx.x?"),
         ("x = cuda.shared.arra(2, int32)", "cuda.shared.arra(...) is not known; did you mean cuda.shared.array?"),
@@ -33,14 +32,12 @@ def main():
         ("x = thred", "the name thred is not known; did you mean thread?"),
         # One that is real is not taken for another, nor is one that is like none.
         ("x = math.isqrt(4)", "math.isqrt(...): Numba does not compile it for CUDA; write int(math.sqrt(x))"),
-    ],
-)
-def test_a_misspelt_name_in_a_kernel_gets_its_neighbour(tmp_path: Path, line: str, said: str) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text(FILE.format(line=line, array="device_array"), encoding="utf-8")
-    with pytest.raises(SmemvizError) as met:
-        smemviz.run(path, engine="lockstep")
-    assert str(met.value) == f"{path}:9: {said}"
+    ]:
+        path = tmp_path / "mine.py"
+        path.write_text(FILE.format(line=line, array="device_array"), encoding="utf-8")
+        with pytest.raises(SmemvizError) as met:
+            smemviz.run(path, engine="lockstep")
+        assert str(met.value) == f"{path}:9: {said}"
 
 
 def test_a_misspelt_name_in_main_gets_its_neighbour(tmp_path: Path) -> None:
@@ -50,10 +47,10 @@ def test_a_misspelt_name_in_main_gets_its_neighbour(tmp_path: Path) -> None:
         smemviz.run(path, engine="lockstep")
 
 
-@pytest.mark.parametrize("name", ["device_aray", "nosuch", "_nosuch", "__nosuch__"])
-def test_a_program_can_ask_what_numba_cuda_has(tmp_path: Path, name: str) -> None:
-    path = tmp_path / "mine.py"
-    asked = f"""
+def test_a_program_can_ask_what_numba_cuda_has(tmp_path: Path) -> None:
+    for name in ["device_aray", "nosuch", "_nosuch", "__nosuch__"]:
+        path = tmp_path / "mine.py"
+        asked = f"""
 assert not hasattr(cuda, {name!r}) and getattr(cuda, {name!r}, 7) == 7
 assert hasattr(cuda, "device_array")
 try:
@@ -63,22 +60,19 @@ except ImportError as error:
 else:
     raise AssertionError
 """
-    path.write_text(FILE.format(line="pass", array="device_array") + asked, encoding="utf-8")
-    assert smemviz.run(path, engine="lockstep").launches
+        path.write_text(FILE.format(line="pass", array="device_array") + asked, encoding="utf-8")
+        assert smemviz.run(path, engine="lockstep").launches
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
+def test_a_name_that_numba_cuda_has_not_is_told_where_it_stands(tmp_path: Path) -> None:
+    for line, said in [
         ("cuda.nosuch", "cuda has no nosuch, in Numba either"),
         ("from numba.cuda import nosuch", "cuda has no nosuch, in Numba either"),
         ("from numba.cuda import syncthread", "cuda.syncthread is not known; did you mean cuda.syncthreads?"),
         ("hasattr(cuda, 'set_memory_manager')", "cuda.set_memory_manager is not known to the lockstep engine"),
-    ],
-)
-def test_a_name_that_numba_cuda_has_not_is_told_where_it_stands(tmp_path: Path, line: str, said: str) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text(FILE.format(line="pass", array="device_array") + f"{line}\n", encoding="utf-8")
-    with pytest.raises(SmemvizError) as met:
-        smemviz.run(path, engine="lockstep")
-    assert str(met.value).startswith(f"{path}:14: {said}")
+    ]:
+        path = tmp_path / "mine.py"
+        path.write_text(FILE.format(line="pass", array="device_array") + f"{line}\n", encoding="utf-8")
+        with pytest.raises(SmemvizError) as met:
+            smemviz.run(path, engine="lockstep")
+        assert str(met.value).startswith(f"{path}:14: {said}")

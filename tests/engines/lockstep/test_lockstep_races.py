@@ -210,28 +210,24 @@ def test_what_is_ordered_does_not_race():
         assert found(text, **options) == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_no_order_can_change_is_no_race():
+    for text in [
         "out[t] = held[0]",  # a broadcast
         "out[t] = held[t] + held[63 - t]",
         "held[t] = held[t] + 1\nout[t] = held[t]",  # each thread its own element
         "held[0] = 7",  # the same value by all
         "if t == 3:\n    held[0] = 1\n    held[0] = 2\n    out[0] = held[0]",  # one thread
-    ],
-)
-def test_what_no_order_can_change_is_no_race(text):
-    head = "held = cuda.shared.array(64, int32)\nt = cuda.threadIdx.x\nheld[t] = 7\ncuda.syncthreads()\n"
+    ]:
+        head = "held = cuda.shared.array(64, int32)\nt = cuda.threadIdx.x\nheld[t] = 7\ncuda.syncthreads()\n"
 
-    assert found(head + text, block=64, grid=2) == []
+        assert found(head + text, block=64, grid=2) == []
 
 
 # -- what ends them
 
 
-@pytest.mark.parametrize(
-    ("text", "remedy"),
-    [
+def test_a_barrier_is_advised_where_it_ends_the_race():
+    for text, remedy in [
         # within a warp alone, up a loop
         (
             "held = cuda.shared.array(32, int32)\nt = cuda.threadIdx.x\nx = 0\nfor k in range(3):\n"
@@ -248,11 +244,9 @@ def test_what_no_order_can_change_is_no_race(text):
         (REDUCTION.replace("BARRIER", "x = 0"), f"Put cuda.syncthreads() at the end of the loop of line {START + 7}."),
         # down the text
         (REVERSE.replace("BARRIER", "x = 0"), "Put cuda.syncthreads() between them."),
-    ],
-)
-def test_a_barrier_is_advised_where_it_ends_the_race(text, remedy):
-    _, (finding,) = body(text, np.zeros(4096, np.int64), block=128 if "128" in text else 64 if "64" in text else 32)
-    assert finding.message.partition(". ")[2] == remedy
+    ]:
+        _, (finding,) = body(text, np.zeros(4096, np.int64), block=128 if "128" in text else 64 if "64" in text else 32)
+        assert finding.message.partition(". ")[2] == remedy
 
 
 def test_a_warp_that_races_where_two_do_is_advised_the_barrier_of_both():
@@ -338,9 +332,8 @@ def test_the_order_of_instructions_is_no_order_between_lanes():
     ]
 
 
-@pytest.mark.parametrize(
-    ("block", "uses", "barrier"),
-    [
+def test_the_barrier_of_a_warp_is_advised_where_the_kernel_is_one_of_warps():
+    for block, uses, barrier in [
         (32, "t", "cuda.syncthreads()"),  # a block may grow
         ((4, 8), "t", "cuda.syncthreads()"),
         (64, "t", "cuda.syncwarp()"),  # each warp has elements of its own, whatever the block
@@ -348,17 +341,15 @@ def test_the_order_of_instructions_is_no_order_between_lanes():
         (32, "t % cuda.warpsize", "cuda.syncwarp()"),
         (32, "cuda.shfl_sync(0xffffffff, t, 0)", "cuda.syncwarp()"),
         (32, "in_function()", "cuda.syncwarp()"),
-    ],
-)
-def test_the_barrier_of_a_warp_is_advised_where_the_kernel_is_one_of_warps(block, uses, barrier):
-    before = "@cuda.jit(device=True)\ndef in_function():\n    return cuda.laneid\n"
-    text = f"""
+    ]:
+        before = "@cuda.jit(device=True)\ndef in_function():\n    return cuda.laneid\n"
+        text = f"""
         held = cuda.shared.array(128, int32)
         t = cuda.threadIdx.x + cuda.threadIdx.y * cuda.blockDim.x
         out[t] = {uses}
         held[t] = t
         out[t] = held[t ^ 1]
     """
-    _, (finding,) = body(text, np.zeros(64, np.int64), before=before, block=block)
-    between = "both of one warp, with no syncwarp between" if "warp" in barrier else "with no barrier between"
-    assert finding.message.endswith(f"{between}. Put {barrier} between them.")
+        _, (finding,) = body(text, np.zeros(64, np.int64), before=before, block=block)
+        between = "both of one warp, with no syncwarp between" if "warp" in barrier else "with no barrier between"
+        assert finding.message.endswith(f"{between}. Put {barrier} between them.")

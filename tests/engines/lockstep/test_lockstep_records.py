@@ -11,9 +11,9 @@ PADDED = 'PADDED = np.dtype([("y", np.float64), ("x", np.int32)], align=True)\n'
 INNER = 'INNER = np.dtype([("p", [("x", np.float32), ("y", np.float32)]), ("v", np.int32, (3,))])\n'  # 20 bytes
 
 
-@pytest.mark.parametrize("space", ["shared", "local"])
-def test_a_record_in_records_of_any_size_has_fields(space):
-    text = f"""
+def test_a_record_in_records_of_any_size_has_fields():
+    for space in ["shared", "local"]:
+        text = f"""
         s = cuda.{space}.array(64, INNER)
         i = cuda.grid(1)
         s[i].p.x = i
@@ -23,9 +23,9 @@ def test_a_record_in_records_of_any_size_has_fields(space):
         s[63 - i].p.y = s[i].p.y
         out[i] = 1000 * s[63 - i].p.x + s[63 - i].p.y + s[i].v[2]
     """
-    _, findings = body(text, out := np.zeros(32), before=INNER)
-    assert findings == ()
-    assert out.tolist() == [1004 * i for i in range(32)]
+        _, findings = body(text, out := np.zeros(32), before=INNER)
+        assert findings == ()
+        assert out.tolist() == [1004 * i for i in range(32)]
 
 
 def test_local_records_are_viewed_as_the_numbers_in_them():
@@ -33,9 +33,8 @@ def test_local_records_are_viewed_as_the_numbers_in_them():
     assert result(text, "float64", before=PAIR).tolist() == [2.5 + i for i in range(32)]
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
+def test_what_is_not_copied_is_refused_in_one_line():
+    for text, says in [
         (
             "l = cuda.local.array(2, PADDED)\nv = l.view(np.float32)",
             "local array at line 10 has records of numbers of several sizes, which are not viewed as float32 in "
@@ -54,16 +53,16 @@ def test_local_records_are_viewed_as_the_numbers_in_them():
             "l[1]: an array or a record is copied whole; copy its parts one by one",
         ),
         ("l = cuda.local.array(2, LARGE)\nr = l[0]\nx = r[0]", "r[0]: a field is taken by its name here; write r['v']"),
-    ],
-)
-def test_what_is_not_copied_is_refused_in_one_line(text, says):
-    with pytest.raises(UnsupportedError) as error:
-        result(text, before=PADDED + 'LARGE = np.dtype([("v", np.int32, (300,))])\n')
-    assert error.value.what == says
+    ]:
+        with pytest.raises(UnsupportedError) as error:
+            result(text, before=PADDED + 'LARGE = np.dtype([("v", np.int32, (300,))])\n')
+        assert error.value.what == says
 
 
-@pytest.mark.parametrize("space", ["shared", "local"])
-def test_a_dtype_of_records_is_written_as_one_text(space):
-    text = f"s = cuda.{space}.array(32, 'i4,f4')\ni = cuda.grid(1)\ns[i].f0 = i\ns[i]['f1'] = 0.5\nout[i] = s[i].f0 + "
-    text += "s[i].f1"
-    assert result(text, "float64").tolist() == [i + 0.5 for i in range(32)]
+def test_a_dtype_of_records_is_written_as_one_text():
+    for space in ["shared", "local"]:
+        text = (
+            f"s = cuda.{space}.array(32, 'i4,f4')\ni = cuda.grid(1)\ns[i].f0 = i\ns[i]['f1'] = 0.5\nout[i] = s[i].f0 + "
+        )
+        text += "s[i].f1"
+        assert result(text, "float64").tolist() == [i + 0.5 for i in range(32)]

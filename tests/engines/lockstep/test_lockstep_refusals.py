@@ -14,9 +14,8 @@ from smemviz.errors import LaunchError, UnsupportedError
 SMALL = "x = 1"
 
 
-@pytest.mark.parametrize(
-    ("options", "text", "message"),
-    [
+def test_a_launch_that_no_device_accepts_is_refused_before_it_runs():
+    for options, text, message in [
         (
             {"block": (33, 32)},
             SMALL,
@@ -37,13 +36,11 @@ SMALL = "x = 1"
             "0 bytes of static and 232449 of dynamic shared memory are 232449; "
             "compute capability 9.0 has 232448 per block. Make the tile smaller.",
         ),
-    ],
-)
-def test_a_launch_that_no_device_accepts_is_refused_before_it_runs(options, text, message):
-    with pytest.raises(LaunchError) as error:
-        body(text, np.zeros(1, np.int64), **options)
+    ]:
+        with pytest.raises(LaunchError) as error:
+            body(text, np.zeros(1, np.int64), **options)
 
-    assert str(error.value) == f"{FILE}:99: {message}"
+        assert str(error.value) == f"{FILE}:99: {message}"
 
 
 def test_the_number_of_arguments_has_to_fit():

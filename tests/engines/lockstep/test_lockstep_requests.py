@@ -120,18 +120,15 @@ def test_epochs_count_barriers():
     assert launch.requests.epoch.tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize(
-    ("code", "sources"),
-    [
+def test_an_augmented_target_is_loaded_before_its_value_and_another_reached_after_it():
+    for code, sources in [
         ("tile[t] += out[t]", [("load", "tile[t]"), ("load", "out[t]"), ("store", "tile[t]")]),
         ("out[out[t]] = out[t + 1]", [("load", "out[t + 1]"), ("load", "out[t]"), ("store", "out[out[t]]")]),
-    ],
-)
-def test_an_augmented_target_is_loaded_before_its_value_and_another_reached_after_it(code, sources):
-    text = f"tile = cuda.shared.array(32, int32)\nt = cuda.threadIdx.x\n{code}"
-    launch, _ = body(text, np.zeros(64, np.int64))
+    ]:
+        text = f"tile = cuda.shared.array(32, int32)\nt = cuda.threadIdx.x\n{code}"
+        launch, _ = body(text, np.zeros(64, np.int64))
 
-    assert [(launch.sites[i].op, launch.sites[i].source) for i in launch.requests.site] == sources
+        assert [(launch.sites[i].op, launch.sites[i].source) for i in launch.requests.site] == sources
 
 
 def test_two_indices_reach_the_same_element_as_one_pair():
@@ -203,27 +200,24 @@ def test_a_device_function_declares_one_array_for_all_its_calls():
     ]
 
 
-@pytest.mark.parametrize(
-    ("operation", "op"),
-    [
+def test_an_atomic_is_one_request():
+    for operation, op in [
         ("cuda.atomic.add(tile, t % 4, 2)", "reduce_add"),
         ("cuda.atomic.add(tile, t % 4, 1)", "reduce_inc"),
         ("old = cuda.atomic.max(tile, t % 4, t)", "atomic_max"),
         ("cuda.atomic.cas(tile, t % 4, 0, t)", "atomic_cas"),
-    ],
-)
-def test_an_atomic_is_one_request(operation, op):
-    launch, _ = body(
-        f"""
+    ]:
+        launch, _ = body(
+            f"""
         tile = cuda.shared.array(4, int32)
         t = cuda.threadIdx.x
         {operation}
         """,
-        np.zeros(1, np.int64),
-    )
+            np.zeros(1, np.int64),
+        )
 
-    assert [s.op for s in launch.sites] == [op]
-    np.testing.assert_array_equal(launch.requests.addresses, [SHARED + 4 * (T % 4)])
+        assert [s.op for s in launch.sites] == [op]
+        np.testing.assert_array_equal(launch.requests.addresses, [SHARED + 4 * (T % 4)])
 
 
 def test_views_of_one_allocation_share_its_address():

@@ -107,17 +107,15 @@ def test_a_uniform_value_has_the_type_of_a_varying_one(op):
             assert dtype_of(binary(op, left, right)) == both.dtype, (one, other)
 
 
-@pytest.mark.parametrize(
-    ("op", "function"), [(ast.USub, operator.neg), (ast.UAdd, operator.pos), (ast.Invert, operator.invert)]
-)
-def test_unary_operators_give_numbas_type(op, function):
-    for name in NUMBERS:
-        wanted = resolved(function, name)
-        if wanted is None:
-            with pytest.raises(NoRuleError):
-                unary(op, element(name))
-        else:
-            assert unary(op, element(name)).dtype.name == wanted, name
+def test_unary_operators_give_numbas_type():
+    for op, function in [(ast.USub, operator.neg), (ast.UAdd, operator.pos), (ast.Invert, operator.invert)]:
+        for name in NUMBERS:
+            wanted = resolved(function, name)
+            if wanted is None:
+                with pytest.raises(NoRuleError):
+                    unary(op, element(name))
+            else:
+                assert unary(op, element(name)).dtype.name == wanted, name
 
 
 def test_a_variable_assigned_two_types_has_the_type_numba_unifies_them_to():

@@ -177,19 +177,18 @@ def test_a_mistake_of_the_host_part_names_its_line() -> None:
         assert str(caught.value).startswith(f"editor.py:{line}: {says}")
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_what_is_not_run_is_named_with_what_would_run_it() -> None:
+    for body in [
         "with x:\n    pass",
         "with cuda.stream():\n    pass",
         "try:\n    pass\nexcept* ValueError:\n    pass",
         "async def f():\n    pass",
         "x = {1}",
-    ],
-)
-def test_what_is_not_run_is_named_with_what_would_run_it(body: str) -> None:
-    with pytest.raises(UnsupportedError, match="is not run in the editor; save the file and run it with smemviz run"):
-        _main(body)
+    ]:
+        with pytest.raises(
+            UnsupportedError, match="is not run in the editor; save the file and run it with smemviz run"
+        ):
+            _main(body)
 
 
 def test_a_text_without_a_launch_says_what_is_missing() -> None:
