@@ -243,13 +243,6 @@ def test_what_only_the_host_needs_of_its_library_is_left_out(tmp_path: Path) -> 
     assert (site.line, site.source, site.op) == (7, "out[threadIdx.x]", "store")
 
 
-def test_a_name_of_the_library_that_the_device_uses_stays(tmp_path: Path) -> None:
-    text = "namespace std { __device__ int twice(int a) { return 2 * a; } }\nusing std::twice;\n"
-    out = np.zeros(4, np.int32)
-    smemviz.cuda_cpp(text + "__global__ void k(int *out) { out[threadIdx.x] = twice(threadIdx.x); }")["k"][1, 4](out)
-    assert out.tolist() == [0, 2, 4, 6]
-
-
 def test_shared_arrays_may_be_of_a_class_that_their_declaration_declares() -> None:
     text = """
     __global__ void k(float *out) {
@@ -266,17 +259,8 @@ def test_shared_arrays_may_be_of_a_class_that_their_declaration_declares() -> No
     assert found == {"both": 256, "pair": 512}
 
 
-def test_names_that_nvcc_knows_without_a_header_are_known() -> None:
-    text = """
-    __global__ void k(float *out, uint32_t n) { out[threadIdx.x] = n < INT_MAX ? M_PI : INFINITY; }
-    """
-    out = np.zeros(32, np.float32)
-    smemviz.cuda_cpp(text)["k"][1, 32](out, 5)
-    assert (out == np.float32(np.pi)).all()
-
-
-def test_what_is_declared_for_the_host_is_left_out() -> None:
-    text = """
+def test_what_only_the_host_declares_is_left_out_and_what_nvcc_knows_is_known() -> None:
+    host = """
     #include <vector>
     #include "../common/timer.h"
     void fill(std::vector<float> &values, Timer timer);
@@ -288,9 +272,13 @@ def test_what_is_declared_for_the_host_is_left_out() -> None:
     __device__ float twice(float value) { return two * value; }
     int main() { std::vector<float> values(32); fill(values, Timer()); }
     """
-    out = np.zeros(32, np.float32)
-    smemviz.cuda_cpp(text)["k"][1, 32](out)
-    assert (out == 2 * np.arange(32)).all()
+    library = "namespace std { __device__ int twice(int a) { return 2 * a; } }\nusing std::twice;\n"
+    library += "__global__ void k(float *out) { out[threadIdx.x] = twice(threadIdx.x); }"
+    known = "__global__ void k(float *out) { uint32_t n = 5; out[threadIdx.x] = n < INT_MAX ? M_PI : INFINITY; }"
+    for text, wanted in [(host, 2 * np.arange(32)), (library, 2 * np.arange(32)), (known, np.full(32, np.pi))]:
+        out = np.zeros(32, np.float32)
+        smemviz.cuda_cpp(text)["k"][1, 32](out)
+        assert np.array_equal(out, wanted.astype(np.float32)), text
 
 
 @pytest.mark.exhaustive

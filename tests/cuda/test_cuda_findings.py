@@ -19,89 +19,53 @@ def run(folder: Path, body: str, launch: str, view: str = "source", more: str = 
 VIEWS = pytest.mark.parametrize("view", ["source", "compiled"])
 
 
+TILE = "__shared__ int t[64];\nint i = threadIdx.x;\n"
+ONE = "1, 64>>>(zeros(64), 1"
+FOUND = [  # body, launch, kind, line, first thread, and what is said
+    ("int i = blockIdx.x * blockDim.x + threadIdx.x;\nout[i] = i;", "2, 64>>>(zeros(100), 1",
+        "out_of_bounds", 3, 36, "out[100] is outside the 100 elements of out"),
+    ("out[(int)threadIdx.x - 1] = 3;", ONE, "out_of_bounds", 2, 0, "out[-1] is outside the 64 elements of out"),
+    ("__shared__ int t[32];\nt[threadIdx.x + 1] = 3;\n__syncthreads();\nif (threadIdx.x) out[0] = t[threadIdx.x];",
+        "1, 32>>>(zeros(32), 1", "out_of_bounds", 3, 31, "t[32] is outside the 32 elements of t"),
+    (f"{TILE}if (i < 32) t[i] = i;\n__syncthreads();\nout[i] = t[i];", ONE,
+        "unwritten_read", 6, 32, "32 of the 64 elements of t are written"),
+    (f"{TILE}t[i] = i;\nout[i] = t[63 - i];", ONE,
+        "race", 5, 63, "with no barrier between. Put __syncthreads() between them."),
+    *((f"{TILE}t[i] = {uses};\nout[i] = t[31 - i];", "1, 32>>>(zeros(32), 1", "race", 5, 31, f"Put {barrier} between")
+        for uses, barrier in [("i", "__syncthreads()"), ("__shfl_sync(0xffffffff, i, 0)", "__syncwarp()"),
+                              ("__popc(__activemask())", "__syncwarp()")]),
+    ("int i = threadIdx.x;\nif (i < 32)\n    __syncthreads();\nout[i] = i;", ONE, "barrier_divergence", 4, 32,
+        "__syncthreads() is reached by 32 threads of a block while 32 are elsewhere"),
+    ("out[0] = 1;\nassert(out[threadIdx.x] == 1);", "1, 32>>>(zeros(32), 1", "assertion", 3, 1,
+        "assert(out[threadIdx.x] == 1) fails"),
+]  # fmt: skip
+FINE = [
+    # Threads that have returned are not waited for, those that others wait for go first, and time goes by.
+    ("int i = blockIdx.x * 64 + threadIdx.x;\nif (i >= n) return;\nout[i] = i;\n__syncthreads();\nout[i] += 1;",
+        "2, 64>>>(zeros(70), 70"),
+    ("long long start = clock64();\nwhile (clock64() - start < 100000) {}\nout[0] = 1;", "1, 32>>>(zeros(1), 1"),
+    ("volatile int *flag = out;\nif (threadIdx.x == 0) {\n    while (flag[1] == 0) {}\n    out[0] = 5;\n}"
+        " else if (threadIdx.x == 32) {\n    flag[1] = 7;\n}", ONE),
+]  # fmt: skip
+
+
 @VIEWS
-def test_an_index_beyond_the_array(tmp_path: Path, view: str) -> None:
-    body = "int i = blockIdx.x * blockDim.x + threadIdx.x;\nout[i] = i;"
-    (finding,) = run(tmp_path, body, "2, 64>>>(zeros(100), 1", view).findings
-    assert (finding.kind, finding.line, finding.block) == ("out_of_bounds", 3, (1, 0, 0))
-    assert finding.threads[0] == (36, 0, 0)
-    assert finding.message.startswith("out[100] is outside the 100 elements of out")
+def test_a_mistake_is_found_at_its_line_by_its_threads(tmp_path: Path, view: str) -> None:
+    for body, launch, kind, line, thread, said in FOUND:
+        finding, *others = run(tmp_path, body, launch, view).findings
+        assert (finding.kind, finding.line, finding.threads[0], others) == (kind, line, (thread, 0, 0), []), body
+        assert said in finding.message
 
 
-def test_an_index_before_the_array_is_not_in_another_one(tmp_path: Path) -> None:
-    (finding,) = run(tmp_path, "out[(int)threadIdx.x - 1] = 3;", "1, 32>>>(zeros(32), 1").findings
-    assert finding.message.startswith("out[-1] is outside the 32 elements of out")
-    assert finding.threads == ((0, 0, 0),)
-
-
-def test_an_index_beyond_shared_memory(tmp_path: Path) -> None:
-    body = "__shared__ int t[32];\nt[threadIdx.x + 1] = 3;\n__syncthreads();\nif (threadIdx.x) out[0] = t[threadIdx.x];"
-    (finding,) = run(tmp_path, body, "1, 32>>>(zeros(32), 1").findings
-    assert (finding.kind, finding.line, finding.threads) == ("out_of_bounds", 3, ((31, 0, 0),))
-    assert finding.message.startswith("t[32] is outside the 32 elements of t")
-
-
-@VIEWS
-def test_an_element_that_nobody_wrote(tmp_path: Path, view: str) -> None:
-    body = "__shared__ int t[64];\nint i = threadIdx.x;\nif (i < 32) t[i] = i;\n__syncthreads();\nout[i] = t[i];"
-    (finding,) = run(tmp_path, body, "1, 64>>>(zeros(64), 1", view).findings
-    assert (finding.kind, finding.line, finding.threads[0]) == ("unwritten_read", 6, (32, 0, 0))
-    assert "32 of the 64 elements of t are written" in finding.message
-
-
-@VIEWS
-def test_a_race_names_the_barrier_of_the_language(tmp_path: Path, view: str) -> None:
-    body = "__shared__ int t[64];\nint i = threadIdx.x;\nt[i] = i;\nout[i] = t[63 - i];"
-    (finding,) = run(tmp_path, body, "1, 64>>>(zeros(64), 1", view).findings
-    assert (finding.kind, finding.line) == ("race", 5)
-    assert finding.message.endswith("with no barrier between. Put __syncthreads() between them.")
-
-
-@pytest.mark.parametrize(
-    ("uses", "barrier"),
-    [
-        ("i", "__syncthreads()"),
-        ("__shfl_sync(0xffffffff, i, 0)", "__syncwarp()"),
-        ("__popc(__activemask())", "__syncwarp()"),
-    ],
-)
-@VIEWS
-def test_the_barrier_of_a_warp_is_named_where_the_kernel_is_one_of_warps(
-    tmp_path: Path, view: str, uses: str, barrier: str
-) -> None:
-    body = f"__shared__ int t[32];\nint i = threadIdx.x;\nt[i] = {uses};\nout[i] = t[31 - i];"
-    (finding,) = run(tmp_path, body, "1, 32>>>(zeros(32), 1", view).findings
-    assert finding.message.endswith(f"Put {barrier} between them.")
-
-
-def test_a_barrier_that_half_of_a_block_passes_by(tmp_path: Path) -> None:
-    body = "int i = threadIdx.x;\nif (i < 32)\n    __syncthreads();\nout[i] = i;"
-    (finding,) = run(tmp_path, body, "1, 64>>>(zeros(64), 1").findings
-    assert (finding.kind, finding.line, finding.threads[0]) == ("barrier_divergence", 4, (32, 0, 0))
-    assert finding.message.startswith("__syncthreads() is reached by 32 threads of a block while 32 are elsewhere")
-
-
-def test_two_barriers_for_two_halves_of_a_block(tmp_path: Path) -> None:
-    body = "int i = threadIdx.x;\nif (i < 32)\n    __syncthreads();\nelse\n    __syncthreads();\nout[i] = i;"
-    assert [f.kind for f in run(tmp_path, body, "1, 64>>>(zeros(64), 1").findings] == ["barrier_divergence"]
-
-
-def test_threads_that_have_returned_are_not_waited_for(tmp_path: Path) -> None:
-    body = "int i = blockIdx.x * 64 + threadIdx.x;\nif (i >= n) return;\nout[i] = i;\n__syncthreads();\nout[i] += 1;"
-    assert not run(tmp_path, body, "2, 64>>>(zeros(70), 70").findings
-
-
-def test_an_address_that_is_not_aligned_ends_the_launch(tmp_path: Path) -> None:
-    body = "*reinterpret_cast<int4 *>(out + 1) = make_int4(n, n, n, n);"
-    (finding,) = run(tmp_path, body, "1, 32>>>(zeros(64), 1", "compiled").findings
+def test_what_is_fine_or_of_one_view_alone_is_told_as_such(tmp_path: Path) -> None:
+    for body, launch in FINE:
+        assert not run(tmp_path, body, launch).findings, body
+    halves = "int i = threadIdx.x;\nif (i < 32)\n    __syncthreads();\nelse\n    __syncthreads();\nout[i] = i;"
+    assert [f.kind for f in run(tmp_path, halves, ONE).findings] == ["barrier_divergence"]
+    apart = "*reinterpret_cast<int4 *>(out + 1) = make_int4(n, n, n, n);"
+    (finding,) = run(tmp_path, apart, "1, 32>>>(zeros(64), 1", "compiled").findings
     assert (finding.kind, finding.line) == ("misaligned", 2)
     assert "is not a multiple of 16" in finding.message
-
-
-def test_an_assertion_that_fails(tmp_path: Path) -> None:
-    (finding,) = run(tmp_path, "out[0] = 1;\nassert(out[threadIdx.x] == 1);", "1, 32>>>(zeros(32), 1").findings
-    assert (finding.kind, finding.line, finding.threads[0]) == ("assertion", 3, (1, 0, 0))
-    assert finding.message.startswith("assert(out[threadIdx.x] == 1) fails")
 
 
 LOCK = (
@@ -140,11 +104,6 @@ def test_a_lock_that_is_let_go_is_taken_by_every_lane(tmp_path: Path, view: str)
     assert [f.kind for f in run(tmp_path, body, "1, 32>>>(zeros(1), 32", view).findings] == []
 
 
-def test_a_loop_that_waits_for_some_time_ends(tmp_path: Path) -> None:
-    body = "long long start = clock64();\nwhile (clock64() - start < 100000) {}\nout[0] = 1;"
-    assert not run(tmp_path, body, "1, 32>>>(zeros(1), 1").findings
-
-
 @pytest.mark.exhaustive
 def test_threads_that_wait_for_each_other_in_a_chain_go_on(tmp_path: Path) -> None:
     body = (
@@ -155,25 +114,23 @@ def test_threads_that_wait_for_each_other_in_a_chain_go_on(tmp_path: Path) -> No
     assert not run(tmp_path, body, "1, 64>>>(zeros(64), 1").findings
 
 
-def test_a_thread_that_waits_for_another_lets_it_go_first(tmp_path: Path) -> None:
-    body = (
-        "volatile int *flag = out;\nif (threadIdx.x == 0) {\n    while (flag[1] == 0) {}\n    out[0] = 5;\n}"
-        " else if (threadIdx.x == 32) {\n    flag[1] = 7;\n}"
-    )
-    assert not run(tmp_path, body, "1, 64>>>(zeros(64), 1").findings
-
-
-def test_printf_takes_widths_and_precisions_as_c_does_up_to_a_length(
+def test_printf_prints_a_line_for_each_thread_as_c_does_up_to_a_length(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kernel = 'printf("%*d|%-5d|%*d|%.*f|%.*f|%x\\n%2147483647d", 4, 3, 3, -3, 3, 2, 2.25, -1, 2.5, 255, 7);'
-    run(tmp_path, kernel, "1, 1>>>(zeros(1), 9")
-    assert capsys.readouterr().out == "   3|3    |3  |2.25|2.500000|ff\n" + "7".rjust(4096)
-
-
-def test_printf_prints_a_line_for_each_thread(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(tmp_path, 'printf("%d of %u: %5.2f %s%%\\n", threadIdx.x, n, 1.5 * threadIdx.x, "x");', "1, 2>>>(zeros(1), 9")
-    assert capsys.readouterr().out == "0 of 9:  0.00 x%\n1 of 9:  1.50 x%\n"
+    for kernel, threads, printed in [
+        (
+            'printf("%*d|%-5d|%*d|%.*f|%.*f|%x\\n%2147483647d", 4, 3, 3, -3, 3, 2, 2.25, -1, 2.5, 255, 7);',
+            1,
+            "   3|3    |3  |2.25|2.500000|ff\n" + "7".rjust(4096),
+        ),
+        (
+            'printf("%d of %u: %5.2f %s%%\\n", threadIdx.x, n, 1.5 * threadIdx.x, "x");',
+            2,
+            "0 of 9:  0.00 x%\n1 of 9:  1.50 x%\n",
+        ),
+    ]:
+        run(tmp_path, kernel, f"1, {threads}>>>(zeros(1), 9")
+        assert capsys.readouterr().out == printed
 
 
 def test_an_instruction_that_is_not_executed_is_refused_at_its_line(tmp_path: Path) -> None:

@@ -19,37 +19,26 @@ from smemviz.reports.files import write_trace
 from smemviz.reports.selection import Choice, choose, every_launch, launches
 
 
-def place(recording: Recording, choice: Choice, space: str | None = None) -> tuple[str, int, int, int, int]:
+def place(recording: Recording, choice: Choice, space: str | None = None) -> tuple[str, int, int, int, int, str]:
     launch, now = choose(recording, choice, space=space)
     row = now.row
     assert row is not None
     requests = launch.requests
-    line = launch.sites[requests.site[row]].line
-    return launch.kernel, line, int(requests.block[row]), int(requests.warp[row]), int(requests.step[row])
+    site = launch.sites[requests.site[row]]
+    return launch.kernel, site.line, *(int(getattr(requests, n)[row]) for n in ("block", "warp", "step")), site.source
 
 
-def test_without_a_name_it_is_the_first_request_that_wastes_the_most(square: Recording) -> None:
-    assert place(square, Choice()) == ("set_col_read_col", 38, 0, 0, 0)  # 31 of 32 wavefronts, as all others of it
-
-
-def test_a_line_names_the_launch_and_the_access_that_wastes_the_most(square: Recording) -> None:
-    assert place(square, Choice(line=53)) == ("set_row_read_col", 53, 0, 0, 1)
-    launch, now = choose(square, Choice(line=53))
-    assert launch.sites[launch.requests.site[now.row]].source == "tile[tx, ty]"
-
-
-def test_a_column_tells_the_accesses_of_a_line_apart(square: Recording) -> None:
-    launch, now = choose(square, Choice(line=53, column=4))
-    assert launch.sites[launch.requests.site[now.row]].source == "out[idx]"
-
-
-def test_memory_of_one_kind_is_preferred_where_the_names_leave_a_choice(square: Recording) -> None:
-    launch, now = choose(square, Choice(line=53), space="global")
-    assert launch.sites[launch.requests.site[now.row]].space == "global"
-
-
-def test_warp_and_step_name_a_request(square: Recording) -> None:
-    assert place(square, Choice(kernel="set_row_read_row", warp=7, step=0)) == ("set_row_read_row", 25, 0, 7, 0)
+def test_the_first_request_that_wastes_the_most_is_shown_of_what_is_named(square: Recording) -> None:
+    column, store = ("set_row_read_col", 53, 0, 0, 1, "tile[tx, ty]"), ("set_row_read_col", 53, 0, 0, 2, "out[idx]")
+    named = Choice(kernel="set_row_read_row", warp=7, step=0)
+    for choice, space, wanted in [
+        (Choice(), None, ("set_col_read_col", 38, 0, 0, 0, "tile[tx, ty]")),  # 31 of 32 wavefronts, as all of it
+        (Choice(line=53), None, column),
+        (Choice(line=53, column=4), None, store),
+        (Choice(line=53), "global", store),
+        (named, None, ("set_row_read_row", 25, 0, 7, 0, "tile[ty, tx]")),
+    ]:
+        assert place(square, choice, space) == wanted
 
 
 def test_a_name_that_is_nothing_is_refused_with_what_there_is(square: Recording) -> None:
@@ -116,12 +105,8 @@ def test_requests_follow_one_another_and_the_counters_fill_the_time(square: Reco
     assert counted[-1] == {
         "name": "wavefronts", "ph": "C", "pid": 1, "ts": end, "args": {"ideal": 0, "excess": 0}
     }  # fmt: skip
-
-
-def test_the_barrier_stands_between_store_and_load(square: Recording, tmp_path: Path) -> None:
-    found = trace(tmp_path / "trace.json", square, Choice(kernel="set_row_read_col"))["traceEvents"]
     (barrier,) = (e for e in found if e["name"] == "barrier")
-    assert barrier["ts"] == 32
+    assert barrier["ts"] == 32  # between store and load
 
 
 def test_every_logged_block_is_a_process_and_one_can_be_chosen(square_file: Path, tmp_path: Path) -> None:

@@ -42,57 +42,29 @@ def run(clock, blocks, at_once, seconds, expected):
     return made
 
 
-def test_a_launch_that_fits_one_batch_is_one_batch(clock):
-    expected = []
-    assert run(clock, 32, 32, lambda first, count: 1.0, expected) == [(0, 32)]
-    assert expected == []
+SMALL = [(0, 1), (1, 1), (2, 1), (3, 4), (7, 4)]
+ALL_THREE = [(11, 32), (43, 32), (75, 32)]
 
 
-def test_a_large_launch_begins_with_small_batches(clock):
-    made = run(clock, 100, 32, lambda first, count: 0.1, [])
-    assert made == [(0, 1), (1, 1), (2, 1), (3, 4), (7, 4), (11, 32), (43, 32), (75, 25)]
-
-
-def test_small_batches_that_take_long_are_not_repeated(clock):
-    """A block costs 8 s and a batch nothing, as two batches tell."""
-    expected = []
-    made = run(clock, 5 + 64, 32, lambda first, count: 8.0 * count, expected)
-    assert made == [(0, 1), (1, 4), (5, 32), (37, 32)]
-    assert expected == [512.0]
-
-
-def test_a_batch_that_waited_for_a_compiler_is_repeated(clock):
-    """A block costs 0.25 s; the first four take 6 s longer, which four batches of one would not."""
-    expected = []
-    made = run(clock, 11 + 64, 32, lambda first, count: 0.25 * count + 6.0 * (first == 3), expected)
-    assert made[3:5] == [(3, 4), (7, 4)]
-    assert expected == [16.0]
-
-
-def test_batches_too_small_to_tell_a_rate_are_not_divided(clock):
-    expected = []
-    assert run(clock, 20, 8, lambda first, count: 1.0, expected) == [(0, 8), (8, 8), (16, 4)]
-    assert expected == []
-
-
-def test_the_rest_is_told_from_what_a_batch_costs_and_each_block_in_it(clock):
-    """A batch costs 0.5 s and a block 0.0625 s, the first 0.25 s more; full batches of 32 then take 2.5 s each."""
-    expected = []
-
-    def seconds(first, count):
-        return 0.5 + 0.0625 * count + 0.25 * (first == 0)
-
-    made = run(clock, 11 + 3 * 32, 32, seconds, expected)
-
-    assert made[-3:] == [(11, 32), (43, 32), (75, 32)]
-    assert expected == [7.5]
-
-
-def test_of_batches_of_a_size_the_shortest_counts(clock):
-    """Two of them are disturbed: the second of one block, and the second of four."""
-    expected = []
-    run(clock, 11 + 64, 32, lambda first, count: 0.25 + 0.0625 * count + 100 * (first in (1, 7)), expected)
-    assert expected == [4.5]
+def test_a_large_launch_begins_with_small_batches_which_tell_how_long_the_rest_takes(clock):
+    for blocks, at_once, seconds, wanted, told in [
+        (32, 32, lambda first, count: 1.0, [(0, 32)], []),
+        (100, 32, lambda first, count: 0.1, [*SMALL, (11, 32), (43, 32), (75, 25)], None),
+        # A block costs 8 s and a batch nothing, as two batches tell: none is repeated.
+        (5 + 64, 32, lambda first, count: 8.0 * count, [(0, 1), (1, 4), (5, 32), (37, 32)], [512.0]),
+        # A block costs 0.25 s; the first four wait 6 s longer for a compiler, which four batches of one would not.
+        (11 + 64, 32, lambda first, count: 0.25 * count + 6.0 * (first == 3), [*SMALL, *ALL_THREE[:2]], [16.0]),
+        (20, 8, lambda first, count: 1.0, [(0, 8), (8, 8), (16, 4)], []),  # too small to tell a rate
+        # A batch costs 0.5 s and a block 0.0625 s, the first 0.25 s more; full batches of 32 then take 2.5 s each.
+        (11 + 96, 32, lambda first, count: 0.5 + 0.0625 * count + 0.25 * (first == 0), [*SMALL, *ALL_THREE], [7.5]),
+        # Of batches of a size the shortest counts: the second of one block and of four are disturbed.
+        (11 + 64, 32, lambda first, count: 0.25 + 0.0625 * count + 100 * (first in (1, 7)), None, [4.5]),
+    ]:
+        expected = []
+        made = run(clock, blocks, at_once, seconds, expected)
+        assert made == wanted or wanted is None
+        assert told is None or expected == pytest.approx(told)
+    assert list(batches(100, 32, None)) == [(0, 32), (32, 32), (64, 32), (96, 4)]  # of which nobody asks the time
 
 
 @pytest.mark.parametrize("grid", [2**22, 2**25])
@@ -179,10 +151,6 @@ def test_of_a_loop_that_may_end_at_any_turn_nothing_is_expected(clock, most):
         clock.now += 1
     assert listener.heard == []
     assert listener.told == [(0, 100, "kernel")] * 29
-
-
-def test_batches_that_nobody_asks_the_time_of_are_all_full():
-    assert list(batches(100, 32, None)) == [(0, 32), (32, 32), (64, 32), (96, 4)]
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(3.4, "3 s"), (99.0, "99 s"), (100.0, "2 min"), (1500.0, "25 min")])

@@ -52,22 +52,14 @@ def test_a_record_out_of_bounds_is_a_finding_and_nothing_is_stored():
     assert items["x"].tolist() == [0, 5, 5, 5]
 
 
-def test_records_differ_between_threads_and_are_updated():
+def test_records_differ_between_threads_are_arguments_and_may_have_a_field_named_as_what_an_array_has():
     items = np.zeros(32, RECORD)
-    body(
-        "r = items[0]\nif cuda.laneid > 3:\n    r = items[cuda.laneid]\nr.x += 1\nr.z[2] = 4", items, parameters="items"
-    )
+    text = "r = items[0]\nif cuda.laneid > 3:\n    r = items[cuda.laneid]\nr.x += 1\nr.z[2] = 4"
+    body(text, items, parameters="items")
     assert items["x"].tolist() == [1, 0, 0, 0] + [1] * 28
     assert items["z"][:, 2].tolist() == [4, 0, 0, 0] + [4] * 28
-
-
-def test_a_record_itself_may_be_an_argument():
-    record = np.zeros(1, RECORD)[0]
-    body("if cuda.laneid == 5:\n    r.y = 2.5", record, parameters="r")
+    body("if cuda.laneid == 5:\n    r.y = 2.5", record := np.zeros(1, RECORD)[0], parameters="r")
     assert record["y"] == 2.5
-
-
-def test_an_array_of_records_has_a_size_even_where_its_records_have_a_field_of_that_name():
     items = np.zeros(40, np.dtype([("size", np.float32), ("y", np.float32)], align=True))
     body("n = items.size + items.shape[0] + items.ndim\nitems[cuda.laneid].size = n", items, parameters="items")
     assert items["size"].tolist() == [81.0] * 32 + [0.0] * 8
@@ -194,14 +186,13 @@ def test_a_grid_that_waits_for_itself_has_a_limit():
 # -- print, raise and assert
 
 
-def test_print_writes_a_line_for_every_active_thread(capsys):
-    body("if cuda.laneid < 2:\n    print('lane', cuda.laneid, 0.5)", np.zeros(1))
-    assert capsys.readouterr().out == "lane 0 0.500000\nlane 1 0.500000\n"
-
-
-def test_print_writes_tuples_and_what_is_in_them(capsys):
-    body("if cuda.laneid < 1:\n    print('at', (cuda.laneid, (True, 2.5)), (1,), ())", np.zeros(1))
-    assert capsys.readouterr().out == "at (0, (True, 2.500000)) (1,) ()\n"
+def test_print_writes_a_line_for_every_active_thread_and_what_is_in_tuples(capsys):
+    for text, printed in [
+        ("if cuda.laneid < 2:\n    print('lane', cuda.laneid, 0.5)", "lane 0 0.500000\nlane 1 0.500000\n"),
+        ("if cuda.laneid < 1:\n    print('at', (0, (True, 2.5)), (1,), ())", "at (0, (True, 2.500000)) (1,) ()\n"),
+    ]:
+        body(text, np.zeros(1))
+        assert capsys.readouterr().out == printed
 
 
 def test_print_has_a_limit(capsys):

@@ -28,23 +28,6 @@ def test_a_store_out_of_bounds_is_found_and_writes_nothing():
     assert (launch.requests.addresses[0] >= 0).tolist() == [True] * 16 + [False] * 16
 
 
-def test_a_load_out_of_bounds_gives_zero():
-    out = np.ones(32, np.int64)
-    _, (finding,) = body(
-        """
-        tile = cuda.shared.array((32, 32), int32)
-        i = cuda.threadIdx.x
-        tile[31, i] = 5
-        out[i] = tile[31 + i % 2, i]
-        """,
-        out,
-    )
-
-    assert out.tolist() == [5, 0] * 16
-    assert what(finding) == "tile[32, 1] is outside shape (32, 32)"
-    assert finding.line == START + 5
-
-
 def test_the_block_of_a_finding_is_the_first_that_makes_it():
     _, (finding,) = body("out[cuda.grid(1)] = 1", np.zeros(20, np.int64), grid=(2, 2), block=(16, 2))
 
@@ -52,67 +35,34 @@ def test_the_block_of_a_finding_is_the_first_that_makes_it():
     assert finding.threads == tuple((x, 0, 0) for x in range(4, 12))
 
 
-def test_a_site_is_found_once_in_a_launch():
-    _, findings = body(
-        """
-        for k in range(8):
-            out[8 * cuda.grid(1) + k] = k
-        """,
-        np.zeros(32, np.int64),
-        grid=4,
-    )
-
-    assert len(findings) == 1
-
-
-def test_negative_indices_count_from_the_end():
+def test_what_lies_out_of_bounds_is_named_and_neither_loaded_nor_stored():
+    """Of 32 threads ``t``; what ``out`` holds afterwards."""
+    load = "s = cuda.shared.array((32, 32), int32)\ns[31, t] = 5\nout[t] = s[31 + t % 2, t]"
+    for text, n, wrong, left in [
+        (load, 32, "s[32, 1] is outside shape (32, 32)", [5, 0] * 16),
+        ("cuda.atomic.add(out, t, 1)", 4, "out[4] is outside shape (4,)", [1] * 4),
+        ("held = cuda.shared.array(0, int32)\nheld[0] = 1", 1, "held[0] is outside shape (0,)", [0]),  # none asked for
+        ("part = out[4:8]\npart[t % 5] = 1", 9, "out[4] is outside shape (4,)", [0] * 4 + [1] * 4 + [0]),
+        ("for k in range(8):\n    out[8 * t + k] = 1", 32, "out[32] is outside shape (32,)", [1] * 32),  # found once
+        ("out[-33] = 1", 32, "out[-33] is outside shape (32,)", [0] * 32),
+        ("out[32] = 1", 32, "out[32] is outside shape (32,)", [0] * 32),
+        ("out[2**62] = 1", 32, f"out[{2**62}] is outside shape (32,)", [0] * 32),
+        ("out[uint64(2**63)] = 1", 32, f"out[{2**63}] is outside shape (32,)", [0] * 32),
+        (
+            "k = uint32(t) - uint32(1)\nif t == 0:\n    out[k] = 1",
+            8,
+            f"out[{2**64 - 1}] is outside shape (8,)",
+            [0] * 8,
+        ),
+        ("if t == 0:\n    out[t - 9] = 1", 8, "out[-9] is outside shape (8,)", [0] * 8),
+    ]:
+        out = np.zeros(n, np.int64)
+        _, (finding,) = body(f"t = cuda.threadIdx.x\n{text}", out, harmless=True)
+        assert (finding.kind, what(finding), finding.is_unsafe) == ("out_of_bounds", wrong, True)
+        assert out.tolist() == left, text
     out = np.zeros(32, np.int64)
-    _, findings = body("out[-1 - cuda.threadIdx.x] = cuda.threadIdx.x", out)
-
-    assert findings == ()
+    assert body("out[-1 - cuda.threadIdx.x] = cuda.threadIdx.x", out)[1] == ()  # counted from the end
     assert out.tolist() == list(range(31, -1, -1))
-
-
-def test_an_index_that_all_threads_share_is_checked_too():
-    for text in ["out[-33] = 1", "out[32] = 1", "out[2**62] = 1", "out[uint64(2**63)] = 1"]:
-        out = np.zeros(32, np.int64)
-        _, (finding,) = body(text, out)
-
-        assert finding.kind == "out_of_bounds"
-        assert not out.any()
-
-
-def test_an_atomic_out_of_bounds_changes_nothing():
-    out = np.zeros(4, np.int64)
-    _, (finding,) = body("cuda.atomic.add(out, cuda.threadIdx.x, 1)", out)
-
-    assert out.tolist() == [1] * 4
-    assert what(finding) == "out[4] is outside shape (4,)"
-
-
-def test_dynamic_memory_that_the_launch_did_not_ask_for_has_no_elements():
-    _, (finding,) = body(
-        """
-        held = cuda.shared.array(0, int32)
-        held[0] = 1
-        """,
-        np.zeros(1, np.int64),
-    )
-
-    assert what(finding) == "held[0] is outside shape (0,)"
-
-
-def test_a_slice_of_an_axis_is_checked_by_its_own_length():
-    _, (finding,) = body(
-        """
-        part = out[4:8]
-        part[cuda.threadIdx.x % 5] = 1
-        """,
-        out := np.zeros(32, np.int64),
-    )
-
-    assert what(finding) == "out[4] is outside shape (4,)"
-    assert np.flatnonzero(out).tolist() == [4, 5, 6, 7]
 
 
 # -- barriers
@@ -235,6 +185,9 @@ def test_a_barrier_skipped_by_threads_that_have_nothing_left_to_do_is_no_mistake
         "cuda.syncthreads() is reached by 40 threads of a block; the other 24 have nothing left to do, "
         "so a device goes on without them, as after a return."
     )
+    last_loop = "for k in range(cuda.threadIdx.x):\n    cuda.syncthreads()"
+    _, (finding,) = body(last_loop, np.zeros(1, np.int64), block=64, harmless=True)
+    assert finding.kind == "barrier_skipped"
 
 
 def test_a_barrier_skipped_by_threads_that_go_on_is_a_mistake():
@@ -246,12 +199,6 @@ def test_a_barrier_skipped_by_threads_that_go_on_is_a_mistake():
     ]:
         _, findings = body(text, np.zeros(64, np.int64), block=64)
         assert findings[0].kind == "barrier_divergence"
-
-
-def test_the_last_loop_of_a_kernel_may_end_earlier_for_some_threads():
-    text = "for k in range(cuda.threadIdx.x):\n    cuda.syncthreads()"
-    _, (finding,) = body(text, np.zeros(1, np.int64), block=64, harmless=True)
-    assert finding.kind == "barrier_skipped"
 
 
 def test_what_does_no_harm_is_printed_and_fails_nothing(tmp_path, command):
@@ -327,6 +274,8 @@ HINTED = [
 def test_an_index_that_happens_to_be_negative_is_told_of_once_a_line():
     for text, wrong, line, threads, block in HINTED:
         assert told(text) == [(wrong, line, threads, block)]
+    (hint,) = hints("out[i] = a[i - 1]", np.arange(8), np.zeros(8), block=8, harmless=True)
+    assert (hint.harmless, hint.is_unsafe) == (True, False)
 
 
 MEANT = [
@@ -347,24 +296,3 @@ MEANT = [
 def test_an_index_that_is_meant_to_be_negative_is_not():
     for text in MEANT:
         assert hints(text, np.arange(8), np.zeros((8, 4)), before="LAST = -1\n", grid=2, block=4, harmless=True) == ()
-
-
-def test_it_is_no_mistake_and_the_launch_is_safe():
-    (hint,) = hints("out[i] = a[i - 1]", np.arange(8), np.zeros(8), block=8, harmless=True)
-
-    assert hint.harmless
-    assert not hint.is_unsafe
-
-
-def test_an_index_before_the_first_of_a_negative_size_is_out_of_bounds_and_that_alone():
-    (finding,) = hints("out[i] = a[i - 9]", np.arange(8), np.zeros(8), block=1, harmless=True)
-
-    assert (finding.kind, what(finding)) == ("out_of_bounds", "a[-9] is outside shape (8,)")
-
-
-def test_an_unsigned_index_below_zero_is_beyond_the_array():
-    out = np.zeros(8, np.int64)
-    (finding,) = hints("k = uint32(i) - uint32(1)\nout[i] = a[k]", np.arange(8) + 1, out, block=8, harmless=True)
-
-    assert (finding.kind, what(finding)) == ("out_of_bounds", "a[18446744073709551615] is outside shape (8,)")
-    assert out.tolist() == [0, 1, 2, 3, 4, 5, 6, 7]

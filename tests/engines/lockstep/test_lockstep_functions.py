@@ -152,32 +152,19 @@ def test_atomics_return_what_was_there_thread_by_thread():
             assert ((found - last) // 1000).tolist() == old
 
 
-def test_increment_and_decrement_wrap_at_their_operand():
-    found = result(
-        """
-        held = cuda.shared.array(2, uint32)
-        held[0] = 0
-        held[1] = 0
-        cuda.syncthreads()
-        out[cuda.threadIdx.x] = cuda.atomic.inc(held, 0, 4) * 10 + cuda.atomic.dec(held, 1, 2)
-        """
-    )
-
-    assert found.tolist() == [10 * (t % 5) + (0, 2, 1)[t % 3] for t in range(32)]
-
-
-def test_compare_and_swap_changes_what_it_expects():
-    found = result(
-        """
-        held = cuda.shared.array(1, int32)
-        held[0] = 0
-        cuda.syncthreads()
-        t = cuda.threadIdx.x
-        out[t] = cuda.atomic.cas(held, 0, t, t + 1) + 100 * cuda.atomic.compare_and_swap(held, 32, 7)
-        """
-    )
-
-    assert found.tolist() == [t + (3200 if t == 0 else 700) for t in range(32)]
+def test_increments_wrap_at_their_operand_swaps_change_what_they_expect_and_floats_add_in_order():
+    total = np.add.accumulate(np.full(32, 0.1, np.float32), dtype=np.float32)[-1]
+    for dtype, expression, wanted in [
+        ("uint32", "cuda.atomic.inc(s, 0, 4) * 10 + cuda.atomic.dec(s, 1, 2)",
+            [10 * (t % 5) + (0, 2, 1)[t % 3] for t in range(32)]),
+        ("int32", "cuda.atomic.cas(s, 0, t, t + 1) + 100 * cuda.atomic.compare_and_swap(s, 32, 7)",
+            [t + (3200 if t == 0 else 700) for t in range(32)]),
+        ("float32", "cuda.atomic.add(s, 0, 0.1) * 0 + s[1]", [0] * 32),
+    ]:  # fmt: skip
+        text = f"s = cuda.shared.array(2, {dtype})\ns[0] = s[1] = 0\ncuda.syncthreads()\nt = cuda.threadIdx.x\n"
+        assert result(f"{text}out[t] = {expression}").tolist() == wanted
+    text = "s = cuda.shared.array(1, float32)\ns[0] = 0\ncuda.syncthreads()\ncuda.atomic.add(s, 0, 0.1)\n"
+    assert (result(f"{text}cuda.syncthreads()\nout[cuda.threadIdx.x] = s[0]", "float32") == total).all()
 
 
 def test_threads_update_elements_one_after_the_other():
@@ -198,25 +185,6 @@ def test_threads_update_elements_one_after_the_other():
             assert found.dtype == dtype
             assert found.tolist() == old
             assert held.tolist() == expected.tolist()
-
-
-def test_float_atomics_add_in_order_and_single_precision():
-    found = result(
-        """
-        held = cuda.shared.array(1, float32)
-        held[0] = 0
-        cuda.syncthreads()
-        cuda.atomic.add(held, 0, 0.1)
-        cuda.syncthreads()
-        out[cuda.threadIdx.x] = held[0]
-        """,
-        "float32",
-    )
-    total = np.float32(0)
-    for _ in range(32):
-        total += np.float32(0.1)
-
-    assert (found == total).all()
 
 
 def test_every_rule_is_a_name_of_cuda_numpy_or_python():

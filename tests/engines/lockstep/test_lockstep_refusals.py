@@ -43,21 +43,15 @@ def test_a_launch_that_no_device_accepts_is_refused_before_it_runs():
         assert str(error.value) == f"{FILE}:99: {message}"
 
 
-def test_the_number_of_arguments_has_to_fit():
-    with pytest.raises(LaunchError, match=r"^kernels/mine.py:99: kernel takes 1 argument \(out\); the launch gives 2$"):
-        body(SMALL, np.zeros(1), 3)
-
-
-def test_an_argument_has_to_be_one_of_a_kernel():
-    with pytest.raises(LaunchError, match="out: a kernel takes arrays, numbers and tuples; str is not one of them"):
-        body(SMALL, "text")
-    with pytest.raises(LaunchError, match=r"out: Numba does not pass None to a kernel; pass an array or a number$"):
-        body(SMALL, None)
-
-
-def test_an_array_that_is_not_contiguous_stays_on_the_host():
-    with pytest.raises(LaunchError, match="out: the array is not contiguous"):
-        body(SMALL, np.zeros((4, 4))[:, ::2])
+def test_arguments_have_to_be_those_of_a_kernel():
+    for given, says in [
+        ((np.zeros(1), 3), r"^kernels/mine.py:99: kernel takes 1 argument \(out\); the launch gives 2$"),
+        (("text",), "out: a kernel takes arrays, numbers and tuples; str is not one of them"),
+        ((None,), r"out: Numba does not pass None to a kernel; pass an array or a number$"),
+        ((np.zeros((4, 4))[:, ::2],), "out: the array is not contiguous"),
+    ]:
+        with pytest.raises(LaunchError, match=says):
+            body(SMALL, *given)
 
 
 # -- limits

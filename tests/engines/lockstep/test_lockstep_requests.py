@@ -235,11 +235,12 @@ def test_views_of_one_allocation_share_its_address():
     assert data[:32].tolist() == [2] * 32
 
 
-def test_memory_order_of_a_global_array_shows_in_its_addresses():
+def test_memory_order_of_a_global_array_shows_in_its_addresses_and_a_uniform_one_is_the_same_in_all_lanes():
     launch, _ = body("out[cuda.threadIdx.x, 1] = 1", np.zeros((32, 4), np.float32, order="F"))
-
     np.testing.assert_array_equal(rows(launch, 0), [GLOBAL + 4 * (32 + T)])
     assert launch.arrays[0].strides == (4, 128)
+    launch, _ = body("out[3] = 7", np.zeros(8, np.int64))
+    np.testing.assert_array_equal(launch.requests.addresses, [[GLOBAL + 24] * 32])
 
 
 def test_local_and_constant_arrays_make_no_requests():
@@ -274,12 +275,6 @@ def test_every_block_has_its_own_shared_memory():
     assert np.unique(rows(launch, 0)).tolist() == [SHARED + 8 * t for t in range(32)]
 
 
-def test_a_uniform_address_is_the_same_in_all_lanes():
-    launch, _ = body("out[3] = 7", np.zeros(8, np.int64))
-
-    np.testing.assert_array_equal(launch.requests.addresses, [[GLOBAL + 24] * 32])
-
-
 def test_dtypes_of_shared_arrays():
     for dtype, value in (
         ("float16", 1.5),
@@ -301,7 +296,7 @@ def test_dtypes_of_shared_arrays():
         assert (found == np.dtype(kind).type(value)).all()
 
 
-def test_a_walrus_assigns_where_it_is_evaluated():
+def test_a_walrus_assigns_where_it_is_evaluated_and_an_operand_that_decides_is_the_value_of_the_lane():
     found = result(
         """
         t = cuda.threadIdx.x
@@ -313,8 +308,9 @@ def test_a_walrus_assigns_where_it_is_evaluated():
             out[t] = -n
         """
     )
-
     assert found.tolist() == [2 * t if t > 10 else -2 * t if t > 3 else 0 for t in range(32)]
+    text = "t = cuda.threadIdx.x\nif t < 8 and out[t] == 0:\n    out[t + 32] = 1 if t < 4 or out[t + 1] > 0 else 2"
+    assert result(text, n=64)[32:].tolist() == [1] * 4 + [2] * 4 + [0] * 24
 
 
 def test_keyword_arguments_reach_a_device_function():
@@ -332,8 +328,3 @@ def test_keyword_arguments_reach_a_device_function():
     )
 
     assert out.tolist() == [3, 16, 2, 3, 4, 5, 6, 7]
-
-
-def test_an_operand_that_decides_is_the_value_of_the_lane():
-    text = "t = cuda.threadIdx.x\nif t < 8 and out[t] == 0:\n    out[t + 32] = 1 if t < 4 or out[t + 1] > 0 else 2"
-    assert result(text, n=64)[32:].tolist() == [1] * 4 + [2] * 4 + [0] * 24

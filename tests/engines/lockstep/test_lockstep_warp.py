@@ -111,28 +111,16 @@ def test_lanes_below():
     assert shuffled("cuda.lanemask_lt()", "uint32")[0].tolist() == [(1 << k) - 1 for k in range(32)]
 
 
-def test_mask_that_names_lanes_that_are_elsewhere_is_a_finding():
-    for call in [name for name in CALLS if "threads" not in name and name.endswith(("sync", "warp"))]:
-        operands = {"cuda.syncwarp": "", "cuda.all_sync": ", 1", "cuda.any_sync": ", 1", "cuda.eq_sync": ", 1",
-                    "cuda.ballot_sync": ", 1", "cuda.match_any_sync": ", 1", "cuda.match_all_sync": ", 1"}  # fmt: skip
-        text = f"""
-    if cuda.laneid < 8:
-        {call}({FULL}{operands.get(call, ", 1, 1")})
-    """
-        _, (found,) = body(text, np.zeros(1), block=40)
-        assert (found.kind, found.line, found.threads) == (
-            "barrier_divergence", START + 3, tuple((x, 0, 0) for x in range(8))
-        )  # fmt: skip
-        assert found.message == f"{call} waits for the 32 lanes of mask 0xffffffff, of which 24 are elsewhere"
-
-
-def test_lanes_that_returned_are_not_waited_for():
-    text = f"""
-    if cuda.laneid >= 8:
-        return
-    out[cuda.laneid] = cuda.ballot_sync({FULL}, True)
-    """
+def test_lanes_that_returned_are_not_waited_for_and_those_that_are_elsewhere_are_a_finding():
+    text = f"if cuda.laneid >= 8:\n    return\nout[cuda.laneid] = cuda.ballot_sync({FULL}, True)"
     assert result(text)[:8].tolist() == [255] * 8
+    one = ("all", "any", "eq", "ballot", "match_any", "match_all")
+    for call in [name for name in CALLS if "threads" not in name and name.endswith(("sync", "warp"))]:
+        operands = "" if "syncwarp" in call else ", 1" if call[5:-5] in one else ", 1, 1"
+        _, (found,) = body(f"if cuda.laneid < 8:\n    {call}({FULL}{operands})", np.zeros(1), block=40)
+        assert (found.kind, found.line) == ("barrier_divergence", START + 3)
+        assert found.threads == tuple((x, 0, 0) for x in range(8))
+        assert found.message == f"{call} waits for the 32 lanes of mask 0xffffffff, of which 24 are elsewhere"
 
 
 def test_barriers_that_count_threads_of_a_block():
