@@ -24,7 +24,7 @@ from smemviz.recordings.recording import Recording
 from smemviz.version import __version__
 
 KERNELS = resources.kernels_dir()
-SQUARE, REVERSE = RECORDINGS / "square.smem.npz", RECORDINGS / "reverse.smem.npz"
+REVERSE = RECORDINGS / "reverse.smem.npz"
 Calls = list[tuple[object, ...]]
 Pretend = Callable[..., Calls]
 
@@ -85,11 +85,6 @@ def test_run_runs_nothing_and_replaces_nothing_where_it_cannot_save(
     assert err == f"smemviz: {path}: {said.format(folder=tmp_path)}; nothing was run\n"
     assert (calls, (tmp_path / "mine.py").read_text()) == ([], "A = 1\n")
     assert path.is_fifo() == (name == "pipe.npz")
-
-
-def test_run_refuses_what_is_no_setting(command: Command) -> None:
-    for setting in ["IPAD", "=2", "IPAD="]:
-        assert f"argument --set: '{setting}' is not NAME=VALUE" in command("run", "a.py", "--set", setting, code=2).err
 
 
 def found(written: str) -> str:
@@ -203,24 +198,31 @@ INTERRUPTED = SystemError("<built-in method> returned a result with an exception
 INTERRUPTED.__cause__ = KeyboardInterrupt()
 
 
-@pytest.mark.parametrize(
-    ("error", "code", "said"),
-    [
-        (KernelFileError("a.py", 3, "no main() here"), 2, "smemviz: a.py:3: no main() here\n"),
-        (MissingError("there is no GPU here"), 3, "smemviz: there is no GPU here\n"),
-        (KeyboardInterrupt(), 130, "smemviz: stopped before it was done; nothing was saved\n"),
-        (INTERRUPTED, 130, "smemviz: stopped before it was done; nothing was saved\n"),
-    ],
-)
-def test_an_error_is_one_line_and_its_exit_code(
-    pretended_run: Pretend,
-    command: Command,
-    error: BaseException,
-    code: int,
-    said: str,
-) -> None:
-    pretended_run(error)
-    assert command("run", "a.py", code=code) == ("", said)
+def test_an_error_is_one_line_and_its_exit_code(pretended_run: Pretend, command: Command) -> None:
+    """What the system refuses is not blamed on standard output."""
+    stopped, refused = "stopped before it was done; nothing was saved\n", "the system refused something: "
+    for error, code, said in [
+        (KernelFileError("a.py", 3, "no main() here"), 2, "a.py:3: no main() here\n"),
+        (MissingError("there is no GPU here"), 3, "there is no GPU here\n"),
+        (KeyboardInterrupt(), 130, stopped),
+        (INTERRUPTED, 130, stopped),
+        (OSError("libcublas.so: cannot open shared object file"), 3, f"{refused}libcublas.so: cannot "),
+        (OSError(12, "Cannot allocate memory"), 3, f"{refused}[Errno 12] Cannot allocate memory\n"),
+        (MemoryError(), 3, "this machine has not enough memory for that\n"),
+        (ImportError("x.so: failed to map segment"), 3, "this machine cannot load what that needs: x.so: failed to "),
+        (RuntimeError("can't start new thread"), 3, "this machine gives no more threads\n"),
+    ]:
+        pretended_run(error)
+        out, err = command("run", "a.py", code=code)
+        assert (out, err.count("\n")) == ("", 1)
+        assert err.startswith(f"smemviz: {said}")
+
+
+def test_what_is_no_option_or_no_setting_is_exit_2(command: Command) -> None:
+    assert "unrecognized arguments: --brwser" in command("--brwser", code=2).err
+    for setting in ["IPAD", "=2", "IPAD="]:
+        err = command("run", "a.py", "--set", setting, code=2).err
+        assert f"argument --set: '{setting}' is not NAME=VALUE" in err
 
 
 @pytest.mark.parametrize("older", [False, True])
@@ -242,28 +244,6 @@ def test_ctrl_c_while_printing_says_that_the_recording_is_saved(
     err = command("run", "a.py", "-o", path, code=130).err
     assert err == f"smemviz: stopped before it was done; {path} was saved before\n"
     assert load(path).file == a_recording().file
-
-
-@pytest.mark.parametrize(
-    ("error", "said"),
-    [
-        (
-            OSError("libcublas.so: cannot open shared object file"),
-            "the system refused something: libcublas.so: cannot ",
-        ),
-        (OSError(12, "Cannot allocate memory"), "the system refused something: [Errno 12] Cannot allocate memory\n"),
-        (MemoryError(), "this machine has not enough memory for that\n"),
-        (ImportError("x.so: failed to map segment"), "this machine cannot load what that needs: x.so: failed to map s"),
-        (RuntimeError("can't start new thread"), "this machine gives no more threads\n"),
-    ],
-)
-def test_what_the_system_refuses_is_not_blamed_on_standard_output(
-    pretended_run: Pretend, command: Command, error: BaseException, said: str
-) -> None:
-    pretended_run(error)
-    out, err = command("run", "a.py", code=3)
-    assert (out, err.count("\n")) == ("", 1)
-    assert err.startswith(f"smemviz: {said}")
 
 
 def test_a_fault_of_smemviz_is_one_line_that_can_be_reported(
@@ -340,10 +320,6 @@ def test_help_answers_at_once() -> None:
     assert done.stdout.startswith("usage: smemviz [-h]")
     assert re.search(r"\n  smemviz run +Run a kernel file's main\(\), or any script, and count", done.stdout)
     assert re.search(r"\n  smemviz show +Print what a recording counted", done.stdout)
-
-
-def test_an_unknown_option_is_exit_2(command: Command) -> None:
-    assert "unrecognized arguments: --brwser" in command("--brwser", code=2).err
 
 
 @pytest.mark.exhaustive

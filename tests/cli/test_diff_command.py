@@ -94,15 +94,13 @@ def test_it_fails_when_b_costs_more_than_the_tolerance(
     assert diff("turn.py", *arguments, code=code).out.splitlines()[-1] == said
 
 
-def test_a_revision_is_named_as_git_names_it(repository: Path, diff: Diff) -> None:
+def test_a_revision_is_named_as_git_names_it(repository: Path, monkeypatch: pytest.MonkeyPatch, diff: Diff) -> None:
     data = diff("HEAD:turn.py", "turn.py", "--json", code=1).json
     assert [data[side]["name"] for side in "ab"] == ["HEAD:turn.py", "turn.py"]
     assert [data[side]["constants"]["PITCH"] for side in "ab"] == [33, 32]
     load = data["launches"][0]["sites"][2]
     assert [(load[side]["line"], load[side]["max_degree"]) for side in "ab"] == [(13, 1), (14, 32)]
-
-
-def test_a_revision_is_found_from_a_folder_below(repository: Path, monkeypatch: pytest.MonkeyPatch, diff: Diff) -> None:
+    diff("-x:turn.py", "turn.py", code=2)  # an option to git is one to us
     (repository / "below").mkdir()
     monkeypatch.chdir(repository / "below")
     diff("HEAD:turn.py", "../turn.py", code=1)
@@ -161,10 +159,6 @@ def test_a_mistake_is_one_line(here: Path, arguments: tuple[str, ...], said: str
     written = diff(*arguments, code=2)
     assert written.err.startswith(f"smemviz: {said}")
     assert (written.out, written.err.count("\n")) == ("", 1)
-
-
-def test_a_revision_that_would_be_an_option_to_git_is_one_to_us(here: Path, diff: Diff) -> None:
-    diff("-x:turn.py", "turn.py", code=2)
 
 
 def test_a_percentage_is_a_number_from_0_on(here: Path, diff: Diff) -> None:

@@ -85,36 +85,27 @@ def test_a_launch_that_no_device_would_start_is_a_finding(tmp_path: Path) -> Non
 
 
 def test_every_access_has_its_line_and_column(tmp_path: Path) -> None:
-    text = (
+    """Copies of structures and casts too."""
+    plain = (
         f"{KERNEL}{{\n    __shared__ int t[32][33];\n    int i = threadIdx.x;\n    t[i][0] = a[i]; t[i][1] = 2;\n"
-        "    __syncthreads();\n    a[i] = t[0][i] + t[i][1];\n}\n// smemviz: k<<<1, 32>>>(zeros(32))\n"
+        "    __syncthreads();\n    a[i] = t[0][i] + t[i][1];\n}\n"
     )
-    launch = smemviz.run(written(tmp_path, text))["k"]
-    places = {(site.line, site.column, site.source, site.op) for site in launch.sites}
-    assert places == {
-        (4, 14, "a[i]", "load"),
-        (4, 4, "t[i][0]", "store"),
-        (4, 20, "t[i][1]", "store"),
-        (6, 11, "t[0][i]", "load"),
-        (6, 21, "t[i][1]", "load"),
-        (6, 4, "a[i]", "store"),
-    }
-
-
-def test_copies_of_structures_and_casts_have_their_places_too(tmp_path: Path) -> None:
-    text = (
+    cast = (
         "__global__ void k(float4 *a) {\n    __shared__ float4 t[32];\n    int i = threadIdx.x;\n"
         "    t[31 - i] = a[i];\n    __syncthreads();\n    reinterpret_cast<float *>(a)[i] = ((float2 *)t)[i].y;\n}\n"
-        "// smemviz: k<<<1, 32>>>(zeros(32))\n"
     )
-    launch = smemviz.run(written(tmp_path, text))["k"]
-    places = {(site.line, site.column, site.source, site.array, site.op) for site in launch.sites}
-    assert places == {
-        (4, 16, "a[i]", "a", "load"),
-        (4, 4, "t[31 - i]", "t", "store"),
-        (6, 38, "((float2 *)t)[i].y", "t", "load"),
-        (6, 4, "reinterpret_cast<float *>(a)[i]", "a", "store"),
-    }
+    for text, wanted in [
+        (plain, {
+            (4, 14, "a[i]", "a", "load"), (4, 4, "t[i][0]", "t", "store"), (4, 20, "t[i][1]", "t", "store"),
+            (6, 11, "t[0][i]", "t", "load"), (6, 21, "t[i][1]", "t", "load"), (6, 4, "a[i]", "a", "store"),
+        }),
+        (cast, {
+            (4, 16, "a[i]", "a", "load"), (4, 4, "t[31 - i]", "t", "store"),
+            (6, 38, "((float2 *)t)[i].y", "t", "load"), (6, 4, "reinterpret_cast<float *>(a)[i]", "a", "store"),
+        }),
+    ]:  # fmt: skip
+        launch = smemviz.run(written(tmp_path, f"{text}// smemviz: k<<<1, 32>>>(zeros(32))\n"))["k"]
+        assert {(site.line, site.column, site.source, site.array, site.op) for site in launch.sites} == wanted
 
 
 def test_kernels_are_launched_from_python_and_write_their_arrays() -> None:

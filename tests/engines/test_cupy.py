@@ -107,28 +107,19 @@ def test_what_the_kernel_would_read_wrongly_is_refused(tmp_path: Path) -> None:
         assert failed.value.line == 4
 
 
-def test_a_kernel_that_cupy_does_not_find_is_refused(tmp_path: Path) -> None:
-    text = script("k((1,), (32,), (out, 5))").replace('extern \\"C\\" ', "")
-    with pytest.raises(
-        LaunchError, match='CuPy finds no k, which C\\+\\+ gives another name; write extern "C" before it'
-    ):
-        recorded(tmp_path, text)
-
-
-def test_what_is_not_known_is_refused_at_its_line(tmp_path: Path) -> None:
+def test_what_is_not_known_or_not_found_is_refused_at_its_line(tmp_path: Path) -> None:
     for body, what in [
         ("cupy.cutensor.contraction(out)", "cupy.cutensor is not known without a GPU; run it on one"),
         ("cupy.cuda.Graph()", "cupy.cuda.Graph is not known without a GPU"),
         ("cupy.RawModule(path='a.cubin')", "a RawModule of a compiled file runs on a GPU only; give it code"),
+        ("k((1,), (8,), (out[:16], out[8:24]))", "two arguments are parts of one array"),
     ]:
         with pytest.raises(UnsupportedError, match=what) as failed:
-            recorded(tmp_path, script(body))
+            recorded(tmp_path, script(body, parameters="float *out, float *n"))
         assert failed.value.line == 4
-
-
-def test_parts_of_one_array_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedError, match="two arguments are parts of one array"):
-        recorded(tmp_path, script("k((1,), (8,), (out[:16], out[8:24]))", parameters="float *out, float *b"))
+    text = script("k((1,), (32,), (out, 5))").replace('extern \\"C\\" ', "")
+    with pytest.raises(LaunchError, match=r'CuPy finds no k, which C\+\+ gives another name; write extern "C" before'):
+        recorded(tmp_path, text)
 
 
 class Array(ndarray):

@@ -35,26 +35,23 @@ def test_a_command_may_be_a_list_of_words(tmp_path: Path) -> None:
     assert project_options(path, str(tmp_path / "k.cu")) == CompilerOptions(("-DN=2",))
 
 
-def test_a_command_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+def test_a_database_without_the_file_or_with_a_command_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "compile_commands.json"
+    for text, message in [
+        (None, "No such file or directory"),
+        ("[]", "does not say how k.cu is compiled; name its folders with -I"),
+        ("{", "is not a compile_commands.json; CMAKE_EXPORT_COMPILE_COMMANDS writes one"),
+        ("[3]", "is not a compile_commands.json"),
+    ]:
+        if text is not None:
+            path.write_text(text)
+        with pytest.raises(InputError, match=message):
+            project_options(path, "k.cu")
     for entry, why in [
         ({"output": "k.o"}, "'command'"),
         ({"command": "nvcc -DNAME='a -c k.cu"}, "No closing quotation"),
         ({"arguments": ["nvcc", "k.cu", "-I"]}, "expected one argument"),
     ]:
-        path = database(tmp_path, directory=str(tmp_path), file="k.cu", **entry)
+        database(tmp_path, directory=str(tmp_path), file="k.cu", **entry)
         with pytest.raises(InputError, match=rf"the command of \S+k\.cu cannot be read: .*{why}"):
             project_options(path, str(tmp_path / "k.cu"))
-
-
-def test_a_database_without_the_file_is_refused(tmp_path: Path) -> None:
-    for text, message in [
-        ("[]", "does not say how k.cu is compiled; name its folders with -I"),
-        ("{", "is not a compile_commands.json; CMAKE_EXPORT_COMPILE_COMMANDS writes one"),
-        ("[3]", "is not a compile_commands.json"),
-        (None, "No such file or directory"),
-    ]:
-        path = tmp_path / "compile_commands.json"
-        if text is not None:
-            path.write_text(text)
-        with pytest.raises(InputError, match=message):
-            project_options(path, "k.cu")

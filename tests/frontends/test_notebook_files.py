@@ -26,7 +26,20 @@ def lines_of(*cells: str) -> list[str]:
 
 
 def test_cells_follow_each_other_under_their_numbers() -> None:
-    assert lines_of("a = 1", "b = a\nc = b") == ["# %% cell 2", "a = 1", "# %% cell 3", "b = a", "c = b"]
+    """Those of the shell and that write a file are left out whole, and one that is no Python raises at its turn."""
+    for cells, lines in [
+        (("a = 1", "b = a\nc = b"), ["# %% cell 2", "a = 1", "# %% cell 3", "b = a", "c = b"]),
+        (
+            ("%%bash\nls", "%%writefile k.py\nx = 1"),
+            ["# %% cell 2", "# %%bash", "# ls", "# %% cell 3", "# %%writefile k.py", "# x = 1"],
+        ),
+        (
+            ("a = 1", "kernel[,](a)\nb"),
+            ["# %% cell 2", "a = 1", "# %% cell 3", "raise SyntaxError('cell 3 is not valid Python')", "# b"],
+        ),
+    ]:
+        assert lines_of(*cells) == lines
+    assert lines_of("display(3)")[0].startswith("display = print")  # known as it is in a notebook
 
 
 def test_what_only_ipython_knows_is_left_out_and_what_it_times_is_run() -> None:
@@ -50,25 +63,9 @@ def test_what_only_ipython_knows_is_left_out_and_what_it_times_is_run() -> None:
         assert lines_of(line)[1:] == plain.splitlines()
 
 
-def test_a_cell_of_the_shell_or_that_writes_a_file_is_left_out_whole() -> None:
-    assert lines_of("%%bash\nls", "%%writefile k.py\nx = 1") == [
-        *("# %% cell 2", "# %%bash", "# ls", "# %% cell 3", "# %%writefile k.py", "# x = 1")
-    ]
-
-
 def test_the_operator_at_the_start_of_a_line_stays() -> None:
     assert lines_of("%time f(3)\nprint('%d'\n% 2)")[2:] == ["print('%d'", "% 2)"]
     assert lines_of("x = (7\n%n)")[1:] == ["x = (7", "%n)"]
-
-
-def test_a_cell_that_is_no_python_raises_when_it_is_its_turn() -> None:
-    assert lines_of("a = 1", "kernel[,](a)\nb") == [
-        *("# %% cell 2", "a = 1", "# %% cell 3", "raise SyntaxError('cell 3 is not valid Python')", "# b")
-    ]
-
-
-def test_display_is_known_as_it_is_in_a_notebook() -> None:
-    assert lines_of("display(3)")[0].startswith("display = print")
 
 
 def test_older_notebooks_have_their_cells_in_worksheets() -> None:
@@ -76,16 +73,15 @@ def test_older_notebooks_have_their_cells_in_worksheets() -> None:
     assert script_of(json.dumps({"worksheets": [{"cells": cells}], "nbformat": 3}), "n").splitlines()[1] == "a = 1"
 
 
-def test_what_is_no_notebook_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_notebook_of_python_is_refused(tmp_path: Path) -> None:
     for text in ["", "[]", "{}", '{"cells": 3}', '{"cells": [{"source": []}]}']:
         (tmp_path / "n.ipynb").write_text(text)
         with pytest.raises(InputError, match=r"n\.ipynb: is not a notebook"):
             read_source(tmp_path / "n.ipynb")
-
-
-def test_a_notebook_in_another_language_is_refused() -> None:
     with pytest.raises(InputError, match="is a notebook in R, not in Python"):
         script_of(notebook("x <- 3", kernelspec={"language": "R"}), "n.ipynb")
+    (tmp_path / "two.py").write_text("%matplotlib inline\nprint 'two'\n")  # no Python without magics either
+    assert read_source(tmp_path / "two.py").startswith("%matplotlib")
 
 
 def test_a_large_notebook_is_read_and_a_large_script_is_not(tmp_path: Path) -> None:
@@ -122,11 +118,6 @@ def test_ufuncs_of_a_script_with_magics_are_found_in_it(tmp_path: Path) -> None:
     )
     (tmp_path / "cells.py").write_text(f"{ufunc}\nimport numpy as np\n%timeit twice(np.arange(9))\n")
     assert len(run(tmp_path / "cells.py", engine="lockstep").launches) == 1
-
-
-def test_a_script_that_is_no_python_without_magics_either_is_read_as_it_is(tmp_path: Path) -> None:
-    (tmp_path / "two.py").write_text("%matplotlib inline\nprint 'two'\n")
-    assert read_source(tmp_path / "two.py").startswith("%matplotlib")
 
 
 def recorded(folder: Path, *cells: str) -> Recording:

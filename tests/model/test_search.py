@@ -59,20 +59,19 @@ def test_the_cheapest_pad_and_xor_of_known_tiles() -> None:
         )
 
 
-def test_what_needs_no_pad_is_left_alone() -> None:
+def test_what_needs_no_pad_is_left_alone_and_pads_go_as_far_as_they_may() -> None:
     best = found_for("32x33 float64", "row; op=store", "column")[0]
     assert (best.layout, best.price) == (Layout((32, 33), "float64"), (132, 0, 0))
     assert found_for("32x32", "row")[0].layout == Layout((32, 32))
-
-
-def test_a_row_of_48_is_padded_or_swizzled_in_part() -> None:
-    found = found_for("48x48", "row; op=store", "column")
+    for options, most in [({"most_pad": 3}, 3), ({}, 31)]:
+        pads = [one.layout.pad for one in found_for("32x32", "column", **options) if one.layout.swizzle is None]
+        assert sorted(pads) == list(range(most + 1))
+    accesses = ("row; op=store", "column")  # the pad and swizzle there are do not limit the search
+    assert found_for("32x32; pad=3; swizzle=xor 2", *accesses) == found_for("32x32", *accesses)
+    found = found_for("48x48", *accesses)
     assert first(found, None).layout.pad == 1
-    assert all(
-        48 % (1 << one.layout.swizzle.bits + one.layout.swizzle.base) == 0
-        for one in found
-        if isinstance(one.layout.swizzle, Xor)
-    )
+    swizzles = [one.layout.swizzle for one in found if isinstance(one.layout.swizzle, Xor)]
+    assert all(48 % (1 << one.bits + one.base) == 0 for one in swizzles)
 
 
 def test_swizzle_of_cute_goes_where_no_row_is_a_power_of_two() -> None:
@@ -86,18 +85,6 @@ def test_suggestions_come_by_wavefronts_then_bytes_then_instructions() -> None:
     assert all(one.price <= other.price for one, other in pairwise(found))
     assert len({one.layout for one in found}) == len(found)
     assert sum(one.layout == Layout((64, 64)) for one in found) == 1
-
-
-def test_the_pad_and_swizzle_there_are_do_not_limit_the_search() -> None:
-    accesses = ("row; op=store", "column")
-    assert found_for("32x32; pad=3; swizzle=xor 2", *accesses) == found_for("32x32", *accesses)
-
-
-def test_pads_go_as_far_as_they_may() -> None:
-    pads = [one.layout.pad for one in found_for("32x32", "column", most_pad=3) if one.layout.swizzle is None]
-    assert sorted(pads) == [0, 1, 2, 3]
-    far = [one.layout.pad for one in found_for("32x32", "column") if one.layout.swizzle is None]
-    assert sorted(far) == list(range(32))
 
 
 def test_an_array_of_one_dimension_has_the_rows_one_names() -> None:

@@ -134,14 +134,14 @@ DEVICE = """
     """
 
 
-def test_device_functions_are_compiled_with_the_first_kernel_that_calls_them():
-    arrays, hints = stored(DEVICE.format(signature="(device=True)", more=""))
-    assert (arrays, hints) == ([[2], [2]], [HINT.format("FACTOR")])
-
-
-def test_device_functions_with_a_signature_are_compiled_at_it():
-    arrays, hints = stored(DEVICE.format(signature='("int64(int64)", device=True)', more=", (4, other)"))
-    assert (arrays, hints) == ([[1]] * 3, [HINT.format("FACTOR")] * 3)
+def test_device_functions_are_compiled_with_the_first_kernel_that_calls_them_or_at_their_signature():
+    for signature, more, kept in [
+        ("(device=True)", "", [[2], [2]]),
+        ('("int64(int64)", device=True)', ", (4, other)", [[1]] * 3),
+    ]:
+        arrays, told = stored(DEVICE.format(signature=signature, more=more))
+        assert arrays == kept
+        assert set(told) == {HINT.format("FACTOR")}
 
 
 def test_what_depends_on_the_types_that_a_device_function_is_called_with_is_refused():
