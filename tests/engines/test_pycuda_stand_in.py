@@ -58,58 +58,40 @@ context.pop()
     )
 
 
-@pytest.mark.parametrize(
-    ("call", "what"),
-    [
-        ("(drv.In(x), drv.Out(y), 32, block=(32, 32, 1))", "PyCUDA does not take 32 as argument 3; write numpy.int32"),
-        ("(drv.In(x), drv.Out(y), np.int64(32), block=(32, 32, 1))", None),
-        ("(drv.In(x), drv.Out(y), np.float32(32), block=(32, 32, 1))", r"PyCUDA passes 32.0 as float32; write numpy"),
-        ("(drv.In(x), drv.Out(y), block=(32, 32, 1))", "turn takes 3 arguments"),
-    ],
-)
-def test_numbers_are_passed_as_numpy_has_them(tmp_path: Path, call: str, what: str | None) -> None:
-    text = PYCUDA_TURN.split("turn(drv.In")[0] + f"turn{call}\n"
-    if what is None:
-        recorded(tmp_path, text)
-        return
-    with pytest.raises(LaunchError, match=what):
-        recorded(tmp_path, text)
+TURN = PYCUDA_TURN.split("turn(drv.In")[0]
+MODULE = "from pycuda.compiler import SourceModule\n"
 
 
-def test_what_is_missing_is_one_line(tmp_path: Path) -> None:
-    for line, what in [
-        (
-            "SourceModule('').get_texref('table')",
-            r"pycuda\.compiler\.SourceModule\.get_texref is not known where PyCUDA",
-        ),
-        (
-            "drv.matrix_to_texref(x, None)",
-            r"pycuda\.driver\.matrix_to_texref is not known where PyCUDA is not installed; run it",
-        ),
-    ]:
-        with pytest.raises(UnsupportedError, match=what):
-            recorded(tmp_path, PYCUDA_TURN.split("turn(drv.In")[0] + line + "\n")
-
-
-def test_an_array_of_the_host_for_a_pointer_is_given_to_the_device(tmp_path: Path) -> None:
-    said = r"script.py:\d+: x is a pointer, and PyCUDA passes an array of the host by value; write pycuda.driver.InOut"
-    with pytest.raises(LaunchError, match=said):
-        recorded(
-            tmp_path, PYCUDA_TURN.split("turn(drv.In")[0] + "turn(x, drv.Out(y), np.int32(32), block=(32, 32, 1))\n"
-        )
-
-
-def test_a_kernel_that_is_not_there_is_told_where_it_is_asked_for(tmp_path: Path) -> None:
-    text = PYCUDA_TURN.replace('get_function("turn")', 'get_function("trun")')
-    line = text[: text.index("get_function")].count("\n") + 1
-    with pytest.raises(KernelFileError) as met:
-        recorded(tmp_path, text)
-    assert str(met.value).endswith(f":{line}: there is no kernel trun; did you mean turn? The file has: turn")
-
-
-def test_modules_that_are_missing_are_one_line(tmp_path: Path) -> None:
-    with pytest.raises(KernelFileError, match=r"pycuda\.scan is not known where PyCUDA is not"):
-        recorded(tmp_path, "import pycuda.scan\n")
+def test_what_pycuda_would_not_do_is_one_line_at_its_place(tmp_path: Path) -> None:
+    square, by_value = "block=(32, 32, 1))", "PyCUDA passes an array of the host by value"
+    trun = PYCUDA_TURN.replace('get_function("turn")', 'get_function("trun")')
+    asked = trun[: trun.index("get_function")].count("\n") + 1
+    apply = f"{COUNTING}of_host = drv.managed_zeros(32, np.float32)\napply(GIVEN, block=(32, 1, 1))\n"
+    for error, text, what in [
+        (LaunchError, f"{TURN}turn(drv.In(x), drv.Out(y), 32, {square}", "PyCUDA does not take 32 as argument 3;"),
+        (LaunchError, f"{TURN}turn(drv.In(x), drv.Out(y), np.float32(3), {square}", "PyCUDA passes 3.0 as float32;"),
+        (LaunchError, f"{TURN}turn(drv.In(x), drv.Out(y), {square}", "turn takes 3 arguments"),
+        (LaunchError, f"{TURN}turn(x, drv.Out(y), np.int32(32), {square}",
+            rf"script.py:\d+: x is a pointer, and {by_value}; write pycuda.driver.InOut"),
+        (LaunchError, apply.replace("GIVEN", "drv.pagelocked_zeros(32, np.float32)"), by_value),
+        (LaunchError, apply.replace("GIVEN", "of_host + 1"), by_value),
+        (LaunchError, f"{COUNTING}module.get_global('offset')\n",
+            "script.py:19: there is no variable offset that a kernel uses"),
+        (UnsupportedError, f"{TURN}SourceModule('').get_texref('table')\n",
+            r"pycuda\.compiler\.SourceModule\.get_texref is not known where PyCUDA"),
+        (UnsupportedError, f"{TURN}drv.matrix_to_texref(x, None)\n",
+            r"pycuda\.driver\.matrix_to_texref is not known where PyCUDA is not installed; run it"),
+        (KernelFileError, "import pycuda.scan\n", r"pycuda\.scan is not known where PyCUDA is not"),
+        (KernelFileError, trun, rf":{asked}: there is no kernel trun; did you mean turn\? The file has: turn$"),
+        # A text is compiled where its module is made.
+        (KernelFileError, f"{MODULE}SourceModule('__global__ void f() {{ x = 1; }}')\nprint(1 / 0)\n",
+            'script.py:2:37: identifier "x" is undefined'),
+        (KernelFileError, f"{MODULE}\nSourceModule('__global__ void f() {{ %s = 1; }}' % 'x')\n",
+            r'script.py:3:\d+: f.cu:1:\d+: identifier "x" is undefined'),
+    ]:  # fmt: skip
+        with pytest.raises(error, match=what):
+            recorded(tmp_path, text)
+    recorded(tmp_path, f"{TURN}turn(drv.In(x), drv.Out(y), np.int64(32), {square}")
 
 
 COUNTING = """\
@@ -153,11 +135,6 @@ assert (x == 7).all()
     assert [launch.kernel for launch in recording.launches] == ["apply", "apply", "other"]
 
 
-def test_a_variable_that_no_kernel_uses_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(LaunchError, match=r"script.py:19: there is no variable offset that a kernel uses"):
-        recorded(tmp_path, COUNTING + "module.get_global('offset')\n")
-
-
 def test_memory_that_host_and_device_share_is_the_host_s(tmp_path: Path) -> None:
     recorded(
         tmp_path,
@@ -173,25 +150,6 @@ assert (mapped == 3).all()
 assert type(managed + 1) is np.ndarray and type(drv.pagelocked_empty(32, np.int32)) is np.ndarray
 """,
     )
-
-
-def test_what_only_the_host_reaches_is_no_pointer(tmp_path: Path) -> None:
-    for made in ["drv.pagelocked_zeros(32, np.float32)", "managed_of_host + 1"]:
-        text = COUNTING + f"managed_of_host = drv.managed_zeros(32, np.float32)\napply({made}, block=(32, 1, 1))\n"
-        with pytest.raises(LaunchError, match="PyCUDA passes an array of the host by value"):
-            recorded(tmp_path, text)
-
-
-def test_a_text_is_compiled_where_its_module_is_made(tmp_path: Path) -> None:
-    text = "from pycuda.compiler import SourceModule\nSourceModule('__global__ void f() { x = 1; }')\nprint(1 / 0)\n"
-    with pytest.raises(KernelFileError, match=r'script.py:2:37: identifier "x" is undefined'):
-        recorded(tmp_path, text)
-
-
-def test_a_text_that_was_made_and_does_not_compile_is_told_at_its_module(tmp_path: Path) -> None:
-    text = "from pycuda.compiler import SourceModule\n\nSourceModule('__global__ void f() { %s = 1; }' % 'x')\n"
-    with pytest.raises(KernelFileError, match=r'script.py:3:\d+: f.cu:1:\d+: identifier "x" is undefined'):
-        recorded(tmp_path, text)
 
 
 def test_a_script_may_catch_what_does_not_compile(tmp_path: Path) -> None:
