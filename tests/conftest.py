@@ -22,7 +22,7 @@ _MOST_WORKERS = 4  # each may have a browser and a server beside it
 # The same examples in every run and no limit of time, so that a run that fails can be repeated and a slow machine
 # fails nothing. --hypothesis-profile=default looks for new ones.
 _NO_FAULT = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
-for _profile, _examples in (("few", 20), ("many", 300)):
+for _profile, _examples in (("few", 12), ("many", 300)):
     settings.register_profile(
         _profile,
         max_examples=_examples,

@@ -93,30 +93,28 @@ def test_the_mistakes_of_both_languages_are_found() -> None:
     assert "Declare it dynamic (extern) and" in declared.message
 
 
-def test_both_languages_have_the_same_table() -> None:
-    for name in FILES:
-        cpp, python = both(name)
-        for one in with_twins(cpp):
-            other = python[one.kernel]
-            ours = Counter(
-                (s.array.removesuffix(".elements"), s.space, s.op, s.width, row)
-                for s, row in zip(one.sites, one.summary(), strict=True)
-            )
-            theirs = [
-                (s.array, s.space, s.op, s.width, row) for s, row in zip(other.sites, other.summary(), strict=True)
-            ]
-            assert ours == Counter(theirs), one.kernel
+@pytest.mark.parametrize("name", FILES)
+def test_both_languages_have_the_same_table(name: str) -> None:
+    cpp, python = both(name)
+    for one in with_twins(cpp):
+        other = python[one.kernel]
+        ours = Counter(
+            (s.array.removesuffix(".elements"), s.space, s.op, s.width, row)
+            for s, row in zip(one.sites, one.summary(), strict=True)
+        )
+        theirs = [(s.array, s.space, s.op, s.width, row) for s, row in zip(other.sites, other.summary(), strict=True)]
+        assert ours == Counter(theirs), one.kernel
 
 
-def test_shared_arrays_have_the_shapes_and_types_of_the_source() -> None:
-    for name in FILES:
-        cpp, python = both(name)
-        for one in with_twins(cpp):
-            shapes = [
-                [(a.name, a.shape, a.strides, a.dtype, a.dynamic) for a in launch.shared_arrays]
-                for launch in (one, python[one.kernel])
-            ]
-            assert shapes[0] == shapes[1], one.kernel
+@pytest.mark.parametrize("name", FILES)
+def test_shared_arrays_have_the_shapes_and_types_of_the_source(name: str) -> None:
+    cpp, python = both(name)
+    for one in with_twins(cpp):
+        shapes = [
+            [(a.name, a.shape, a.strides, a.dtype, a.dynamic) for a in launch.shared_arrays]
+            for launch in (one, python[one.kernel])
+        ]
+        assert shapes[0] == shapes[1], one.kernel
 
 
 @pytest.mark.exhaustive
@@ -165,13 +163,13 @@ def test_counts_are_those_of_the_h200(view: str) -> None:
     assert not recording.findings
 
 
-def test_each_kernel_leads_to_its_twin_and_back() -> None:
-    for name in FILES:
-        library = Library(gallery())
-        assert f"{name}.cu" not in library.files  # which are the cards of the gallery
-        for kernel in library.program(f"{name}.cu").kernels.keys() - OF_FILE.keys():
-            assert library.twins(name, kernel) == (f"{name}.cu",)
-            assert library.twins(f"{name}.cu", kernel) == library.twins(f"{name}.cu@compiled", kernel) == (name,)
+@pytest.mark.parametrize("name", FILES)
+def test_each_kernel_leads_to_its_twin_and_back(name: str) -> None:
+    library = Library(gallery())
+    assert f"{name}.cu" not in library.files  # which are the cards of the gallery
+    for kernel in library.program(f"{name}.cu").kernels.keys() - OF_FILE.keys():
+        assert library.twins(name, kernel) == (f"{name}.cu",)
+        assert library.twins(f"{name}.cu", kernel) == library.twins(f"{name}.cu@compiled", kernel) == (name,)
 
 
 def test_the_page_links_the_twin_with_the_constants_that_both_have() -> None:

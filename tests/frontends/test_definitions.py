@@ -78,16 +78,16 @@ CHANGES = {
 }
 
 
-def test_a_change_gives_another_definition(names):
-    for change in CHANGES.values():
-        find = Definitions(function_of)
-        first = find(names["kernel"])
-        assert find(names["kernel"]) is first
-        change(names)
-        now = find(names["kernel"])
-        assert now is not first
-        assert now.scope == {**function_of(names["kernel"]).scope}
-        assert find(names["kernel"]) is now
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_change_gives_another_definition(names, change):
+    find = Definitions(function_of)
+    first = find(names["kernel"])
+    assert find(names["kernel"]) is first
+    change(names)
+    now = find(names["kernel"])
+    assert now is not first
+    assert now.scope == {**function_of(names["kernel"]).scope}
+    assert find(names["kernel"]) is now
 
 
 @pytest.fixture

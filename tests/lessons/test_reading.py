@@ -4,10 +4,11 @@ import re
 
 import pytest
 from helpers.lesson_answers import combinations, stage_of
+from helpers.tiers import but
 
 from smemviz.errors import InputError
 from smemviz.lessons.course import LESSONS, lesson_of
-from smemviz.lessons.lesson import read_answer
+from smemviz.lessons.lesson import Lesson, read_answer
 
 
 def test_answers_are_read_as_people_write_them() -> None:
@@ -189,9 +190,10 @@ def test_a_wrong_answer_gets_a_hint_of_its_own() -> None:
         assert stage.hint(read_answer(stage.question, given)).replace("\N{NO-BREAK SPACE}", " ") == said
 
 
-def test_no_wrong_answer_is_left_without_a_hint() -> None:
-    for slug, knobs in [(lesson.slug, knobs) for lesson in LESSONS for knobs in combinations(lesson)]:
-        stage = stage_of(slug, **knobs)
+@pytest.mark.parametrize("lesson", but([lesson_of("tiles"), lesson_of("reuse")], LESSONS), ids=lambda one: one.slug)
+def test_no_wrong_answer_is_left_without_a_hint(lesson: Lesson) -> None:
+    for knobs in combinations(lesson):
+        stage = stage_of(lesson.slug, **knobs)
         kind = stage.question.kind
         numbers = [str(n) for n in (-1, *range(34), 64, 128, 256, 2048, 8192, 9999999)]
         wrong = {
@@ -200,4 +202,4 @@ def test_no_wrong_answer_is_left_without_a_hint() -> None:
             "choice": [option.value for option in stage.question.options],
         }[kind]
         for given in wrong:
-            assert given in stage.right or stage.hint(given), (slug, knobs)
+            assert given in stage.right or stage.hint(given), knobs

@@ -226,6 +226,7 @@ def test_totals_are_those_of_a_log_of_everything(program, cut):
     assert set(cut.requests.block.tolist()) <= {0, 32, 63}
 
 
+@pytest.mark.exhaustive
 def test_small_and_large_batches_count_every_block(program):
     """Of 256 blocks 35 run in small batches first, 128 in the next, then what is left."""
     large = program.with_constants({"N": 256})
