@@ -77,6 +77,7 @@ KERNELS = {
     out[i] = __shfl_down_sync(all, v, 3) + 10 * __shfl_xor_sync(all, v, 5) + __popc(__ballot_sync(all, v > 0));
     out[64 + i] = __match_any_sync(all, v & 3) + __reduce_add_sync(all, v) + __any_sync(all, v == 7);
     if (i % 3 == 0) out[128 + i] = __activemask();
+    if (i % 2) out[128 + i] += __reduce_max_sync(0xaaaaaaaa, v);
     out[192 + i] = __syncthreads_count(v > 0) + 100 * __syncthreads_or(v > 9);""",
     "barriers with numbers": """
     int yes;
@@ -116,6 +117,8 @@ KERNELS = {
     "a word that all load, and one stores": """
     tile[i] = a[i]; __syncthreads(); int v = tile[i / 32 * 32]; __syncwarp(); if (i % 32 == 7) tile[i - 7] = v + 1;
     __syncthreads(); out[i] = tile[0] + tile[32] + v;""",
+    "a wait for some time": """
+    long long since = clock64(); while (clock64() - since < 100000) { } out[i] = a[i] + (clock() != 0);""",
     "a warp that waits for itself": """
     volatile int *v = tile; v[i] = a[i]; __syncwarp();
     if (i % 32 < 16) { int x = v[i + 16]; __syncwarp(0xffff); v[i] = v[i] + x; }

@@ -18,7 +18,7 @@ from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.memory import GlobalMemory
 from smemviz.engines.lockstep.ptx.pipelines import Pipelines
 from smemviz.engines.lockstep.ptx.sites import SiteMap
-from smemviz.engines.lockstep.ptx.special import cluster_registers, special_registers
+from smemviz.engines.lockstep.ptx.special import CLOCKS, CYCLES_OF_A_READING, cluster_registers, special_registers
 from smemviz.engines.lockstep.running_launch import RunningLaunch, StoppedError
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.engines.options import LaunchOptions
@@ -29,11 +29,6 @@ from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Dim3
 from smemviz.recordings.vocabulary import BULK, FRAGMENTS, MBARRIERS, UNCOUNTED
 
 WORKSPACE_BYTES = 16
-_CYCLES = 64  # that pass from one reading of a clock to the next; lockstep has no time of its own
-_CLOCKS: dict[str, Any] = {
-    **dict.fromkeys(("clock", "globaltimer_lo"), np.uint32),
-    **dict.fromkeys(("clock64", "globaltimer"), np.uint64),
-}
 
 
 class Machine(RunningLaunch):
@@ -86,7 +81,7 @@ class Machine(RunningLaunch):
         self.cluster_size = math.prod(cluster)
         if self.cluster_size > 1:
             self.cluster_rows, self.ranks = rows_of_clusters(configuration.grid, cluster)
-        self.ticks = 0  # how often a clock was read
+        self.cycles = 0  # of the clock
         self.changes = 0  # how often memory that others see has changed
         self.lanes: NDArray[np.intp] | None = None
         self.values: list[Value] = []
@@ -221,9 +216,9 @@ class Machine(RunningLaunch):
         Raises:
             PtxError: when it is not known here.
         """
-        if name in _CLOCKS:
-            self.ticks += 1  # so that loops which wait for some time end
-            return _CLOCKS[name](self.ticks * _CYCLES & 0xFFFFFFFF if "64" not in name else self.ticks * _CYCLES)
+        if name in CLOCKS:
+            self.cycles += CYCLES_OF_A_READING  # so that loops which wait for some time end
+            return CLOCKS[name](self.cycles & 0xFFFFFFFF if "64" not in name else self.cycles)
         if self.grid_workspace is not None and name in ("envreg1", "envreg2"):
             return np.uint32(self.grid_workspace >> 32 if name == "envreg1" else self.grid_workspace & 0xFFFFFFFF)
         if name not in self.special_values:

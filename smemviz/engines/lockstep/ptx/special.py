@@ -9,6 +9,12 @@ from smemviz.engines.launch_shape import Configuration
 from smemviz.engines.lockstep.memory.shared import SharedLayout
 from smemviz.recordings.data import WARP_SIZE, Dim3
 
+CYCLES_OF_A_READING = 64  # that pass from one reading of a clock to the next; lockstep has no time of its own
+CLOCKS: dict[str, Any] = {
+    **dict.fromkeys(("clock", "globaltimer_lo"), np.uint32),
+    **dict.fromkeys(("clock64", "globaltimer"), np.uint64),
+}
+
 _MULTIPROCESSORS = 132  # of the H200, which lockstep stands in for
 _RESERVED = 1024
 

@@ -256,9 +256,10 @@ _NEUTRAL_OF_EXTREMES = {"umin": _EVERYONE, "umax": 0, "smin": 0x7FFFFFFF, "smax"
 
 def _reduce(e: Emitter, instruction: Instruction) -> None:
     name, kind = instruction.one_of("add", "min", "max", "and", "or", "xor"), instruction.type
-    members = e.kernel.number(instruction.operands[2])
-    if kind[0] == "f" or members is None or members & _EVERYONE != _EVERYONE:
+    members = e.read(instruction.operands[2], "b32")
+    if kind[0] == "f":
         raise NotCompiledError(instruction.text)
+    _expect(e, e.b.icmp_unsigned("==", e.b.and_(members, e.splat(e.running)), e.splat(e.running)))
     name = f"{'s' if kind[0] == 's' else 'u'}{name}" if name in ("min", "max") else name
     value = e.read(instruction.operands[1], kind)
     neutral = constant(WORD, (_NEUTRAL | _NEUTRAL_OF_EXTREMES)[name])

@@ -40,11 +40,11 @@ from smemviz.engines.lockstep.ptx.compiled.state_ir import (
 )
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.scheduler import MOST_VISITS, returning
+from smemviz.engines.lockstep.ptx.special import CLOCKS
 from smemviz.engines.lockstep.ptx.steps import may_wait
 
 _ROWS = ("tid.x", "tid.y", "tid.z", "laneid", "warpid")
-_SCALARS = ("ntid.", "nctaid.", "nwarpid", "smid", "nsmid", "dynamic_smem_size", "total_smem_size")
-
+_SCALARS = ("ntid.", "nctaid.", "nwarpid", "smid", "nsmid", "dynamic_smem_size", "total_smem_size", "reserved_smem_")
 _MOST_TARGETS = 64
 
 Emit = Callable[["Emitter", Instruction], None]
@@ -324,13 +324,15 @@ class Emitter(LanesIr):
             value = self.splat(self.b.trunc(self.number_in_state(s.AXES + 3 + "xyz".index(name[-1])), WORD))
         elif name.startswith(_SCALARS):
             value = self.splat(self.b.trunc(self.in_table("special", name), WORD))
+        elif name in CLOCKS:
+            value = self.splat(self.ticked())
         else:
             raise NotCompiledError(name)
         if kind == "pred" or kind in FLOATS:
             raise NotCompiledError(name)
-        bits = 8 * SIZES[kind]
-        whole = vector(ir.IntType(bits))
-        return value if bits == 32 else self.b.zext(value, whole) if bits > 32 else self.b.trunc(value, whole)
+        own, whole = value.type, vector(ir.IntType(8 * SIZES[kind]))
+        resize = self.b.zext if whole.element.width > own.element.width else self.b.trunc
+        return value if own == whole else resize(value, whole)
 
     def in_table(self, what: str, name: str) -> Any:
         """Return what the state tells by a name."""

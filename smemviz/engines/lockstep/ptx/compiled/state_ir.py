@@ -7,6 +7,7 @@ from llvmlite import ir
 
 from smemviz.engines.lockstep.ptx.code.module import SIZES
 from smemviz.engines.lockstep.ptx.compiled import state as s
+from smemviz.engines.lockstep.ptx.special import CYCLES_OF_A_READING
 
 LANES = 32
 BIT, WORD, LONG = ir.IntType(1), ir.IntType(32), ir.IntType(64)
@@ -78,6 +79,12 @@ class StateIr:
         name = f"at_{address:x}"
         function = self.module.globals.get(name) or ir.Function(self.module, ir.FunctionType(LONG, [LONG] * 3), name)
         return self.b.call(function, arguments)
+
+    def ticked(self) -> Any:
+        """Return what a clock shows when a warp reads it: more than the last time, so that who waits for it ends."""
+        cycles = self.b.add(self.number_in_state(s.CYCLES), LONG(CYCLES_OF_A_READING))
+        self.set_in_state(s.CYCLES, cycles)
+        return cycles
 
     def loaded(self, piece: int, width: int) -> Any:
         """Return what an access has loaded, one of its pieces."""
