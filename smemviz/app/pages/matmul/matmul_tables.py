@@ -170,4 +170,4 @@ def step_table(touched: Sequence[Loaded]) -> Component:
         for load in touched
     ]
     heads = (_("Array"), _("Access"), _("Cells"), _("Requests"), _("Lanes"), _("Cost"))
-    return table("measures", _("What this step touches"), heads, rows)
+    return table("measures stacked", _("What this step touches"), heads, rows)
