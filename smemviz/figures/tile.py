@@ -32,6 +32,7 @@ from smemviz.figures.drawing.cells import (
 )
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, blend, empty, every, layout
 from smemviz.i18n import _
+from smemviz.model.counting.costs import cached
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback import BankLayout, BankService, RequestView, bank_layout, bank_service, worst_request
 from smemviz.recordings.data import Launch
@@ -252,6 +253,7 @@ def _hover(grid: Grid, bank: NDArray[np.int64], lanes: NDArray[np.object_]) -> N
     return np.array(texts, dtype=object).reshape(lanes.shape)
 
 
+@cached
 def thumbnail(launch: Launch, *, hardware: Hardware = H200, theme: ThemeName = "light") -> str:
     """Draw the first shared array with the lanes of the launch's worst request: dark, or orange where in conflict.
 

@@ -1,6 +1,7 @@
 """A figure on the page."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import plotly.graph_objects as go
@@ -23,8 +24,13 @@ def graph(identity: str | dict[str, Any], figure: go.Figure | None = None) -> dc
         config=dict(CONFIG),
         responsive=True,
         className="graph",
-        **drawing or {"figure": empty(THEMES["light"], "")},
+        **drawing or {"figure": _nothing()},
     )
+
+
+@cache
+def _nothing() -> go.Figure:
+    return empty(THEMES["light"], "")
 
 
 def drawn(name: str, figure: go.Figure) -> Filling:
