@@ -9,7 +9,7 @@ knows its sites as numbers. Nothing here needs CUDA: trees go in, trees come out
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -20,7 +20,6 @@ from smemviz.frontends.numba.sites.names import Names
 from smemviz.recordings.data import Site
 
 PREFIX = "__smemviz_"
-LAUNCH = f"{PREFIX}launch"
 DECLARE = f"{PREFIX}declare"
 ROUND = f"{PREFIX}round"
 
@@ -54,13 +53,9 @@ def field_at(site: Site) -> str:
     return _field(ast.parse(f"({site.source})", mode="eval").body)
 
 
-def instrument(table: SiteTable, *, told: bool = True) -> Instrumented:
-    """Rewrite a kernel and the device functions it reaches.
-
-    One that is ``told`` what its launch counts into has that as its last parameter, for those who rewrite its PTX.
-    """
-    more = [ast.arg(LAUNCH)] if told else []
-    return _Rewrite(table, table.root, PREFIX + table.root.function.name).function(more)
+def instrument(table: SiteTable) -> Instrumented:
+    """Rewrite a kernel and the device functions it reaches."""
+    return _Rewrite(table, table.root, PREFIX + table.root.function.name).function()
 
 
 def python_function(
@@ -92,7 +87,7 @@ class _Rewrite:
         self.callees: list[Instrumented] = []
         self.temporaries = 0
 
-    def function(self, more: Sequence[ast.arg] = ()) -> Instrumented:
+    def function(self) -> Instrumented:
         for test in self.tree.in_lockstep:
             raise self.refused(test, "item by item")
         node = self.tree.function.node
@@ -100,7 +95,7 @@ class _Rewrite:
         parameters = (*node.args.posonlyargs, *node.args.args, *starred)
         arguments = ast.arguments(
             posonlyargs=[],
-            args=[*(ast.arg(a.arg) for a in parameters), *more],
+            args=[ast.arg(a.arg) for a in parameters],
             kwonlyargs=[],
             kw_defaults=[],
             defaults=[],

@@ -70,8 +70,7 @@ def passes(tile):
 
     class Timed(NumbaPasses):
         def run(self, mode, launch):
-            arguments = (*held.values, np.uint64(launch.start))
-            taken[mode] = timed(lambda: marked.launch(mode, self.configuration, arguments))
+            taken[mode] = timed(lambda: marked.launch(mode, self.configuration, held.values, launch))
             held.restore()
 
     with Arguments(arrays) as held:

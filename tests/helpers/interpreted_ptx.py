@@ -182,5 +182,5 @@ class InterpretedPasses(Passes):
 def passes_of(kernel, grid, block, arguments):
     """Return the passes of a launch; arrays among the arguments are written as each of them writes them."""
     table = find_sites(function_of(kernel.py_func), arguments)
-    ptx = compiled(lambda: marked(table), types_of((*arguments, np.uint64(0))))
+    ptx = compiled(lambda: marked(table), types_of(arguments))
     return InterpretedPasses(table, ptx, configuration(("", 1), (grid, block)), arguments)

@@ -20,7 +20,7 @@ from smemviz.errors import KernelFileError, MissingError, SourceError, Unsupport
 from smemviz.frontends.cuda.cuda_program import CudaProgram
 from smemviz.frontends.cuda.host.headers import HOST_HEADERS
 from smemviz.frontends.cuda.host.libraries import library_of
-from smemviz.frontends.cuda.host.rewriting import own_files, staged, within
+from smemviz.frontends.cuda.host.rewriting import staged, within
 from smemviz.frontends.cuda.includes import included, to_install
 from smemviz.frontends.cuda.nvrtc import include_folders
 from smemviz.messages import english
@@ -58,8 +58,12 @@ def compiler() -> str:
     )
 
 
-def build(programs: Sequence[CudaProgram], folder: Path) -> tuple[Path, list[tuple[str, ...]]]:
+def build(
+    programs: Sequence[CudaProgram], texts: Sequence[dict[Path, str]], folder: Path
+) -> tuple[Path, list[tuple[str, ...]]]:
     """Compile the host code of files in a folder and link it; return the program, and the kernels each may launch.
+
+    ``texts`` are those of each file and of its own headers.
 
     Raises:
         KernelFileError: for an error in one, or a library that is not there, at its line.
@@ -70,9 +74,9 @@ def build(programs: Sequence[CudaProgram], folder: Path) -> tuple[Path, list[tup
         (headers / name).parent.mkdir(parents=True, exist_ok=True)
         (headers / name).write_text(text)
     compiled = [folder / f"unit{number}.o" for number in range(len(programs))]
-    started = [_compiling(program, made, folder) for program, made in zip(programs, compiled, strict=True)]
+    started = [_compiling(*each, folder) for each in zip(programs, texts, compiled, strict=True)]
     runtime = _runtime()
-    for program, (process, own) in zip(programs, started, strict=True):
+    for program, own, process in zip(programs, texts, started, strict=True):
         errors = process.communicate()[1]
         if process.returncode:
             raise _compile_error(program, own, errors)
@@ -103,9 +107,8 @@ def build(programs: Sequence[CudaProgram], folder: Path) -> tuple[Path, list[tup
     return executable, [_kernels(made) for made in compiled]
 
 
-def _compiling(program: CudaProgram, made: Path, folder: Path) -> tuple[subprocess.Popen[str], dict[Path, str]]:
-    """Begin to compile one file; return the compiler, and the texts of the file and of its own headers."""
-    own = own_files(program.text, program.file, program.folders)
+def _compiling(program: CudaProgram, own: dict[Path, str], made: Path, folder: Path) -> subprocess.Popen[str]:
+    """Begin to compile one file."""
     places = staged(own, folder / "source")
     path = Path(program.file).resolve()
     searched = [str(within(Path(f).resolve(), folder / "source")) for f in program.folders]
@@ -114,7 +117,7 @@ def _compiling(program: CudaProgram, made: Path, folder: Path) -> tuple[subproce
     command += [word for name in program.before for word in ("-include", name)]
     command += [option for option in program.options if not _STANDARD.match(option)]
     command += [f"-I{place}" for place in searched]
-    return _started([*command, "-x", "c++", str(places[path]), "-o", str(made)]), own
+    return _started([*command, "-x", "c++", str(places[path]), "-o", str(made)])
 
 
 def _kernels(compiled: Path) -> tuple[str, ...]:

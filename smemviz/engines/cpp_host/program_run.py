@@ -114,7 +114,7 @@ def run(
     main = next(mains, (program.file, 1))
     with tempfile.TemporaryDirectory(prefix="smemviz-") as name:
         folder = Path(name)
-        executable, names = build(programs, folder)
+        executable, names = build(programs, texts, folder)
         options = options or RunOptions()
         recorder = Recorder(replace(options, progress=advising(options.progress, program, arguments)))
         kernels = tuple(map(Kernels, programs, texts, names))

@@ -48,8 +48,7 @@ class MarkedKernel:
     ) -> None:
         self.function = function
         self.table: SiteTable = find_sites(function, arguments)
-        self._python = marked(self.table)
-        self._options = dict(options)
+        self._dispatcher = cuda.jit(**options)(marked(self.table))
         self._compiled: Any = None
         self._texts: dict[tuple[Mode, int], str] = {}
         self._reporting: dict[tuple[Mode, int], Any] = {}
@@ -59,10 +58,10 @@ class MarkedKernel:
         if ("count", threads) in self._texts:
             return
         if self._compiled is None:
-            dispatcher = cuda.jit(**self._options)(self._python)
-            types = tuple(dispatcher.typeof_pyval(value) for value in arguments)
+            types = tuple(map(self._dispatcher.typeof_pyval, arguments))
             # Linked without optimization, which is of what LLVM has, not of the PTX.
-            self._compiled = _Kernel(self._python, types, **{**dispatcher.targetoptions, "lto": False})
+            options = {**self._dispatcher.targetoptions, "lto": False}
+            self._compiled = _Kernel(self._dispatcher.py_func, types, **options)
         ptx, name = self._compiled.library.get_asm_str(), self._compiled.entry_name
         for mode in MODES:
             try:
@@ -73,19 +72,19 @@ class MarkedKernel:
                 assembling(text)
             self._texts[mode, threads] = text
 
-    def launch(self, mode: Mode, configuration: Configuration, arguments: Sequence[Any]) -> None:
-        """Make a launch with the kernel of a mode, which is told of it by the last argument."""
+    def launch(self, mode: Mode, configuration: Configuration, arguments: Sequence[Any], launch: Buffer) -> None:
+        """Make a launch with the kernel of a mode, which is told of it."""
         threads = math.prod(configuration.block)
         if (mode, threads) not in self._reporting:
             self.prepare(threads, arguments)
-            self._reporting[mode, threads] = self._dispatcher(self._texts[mode, threads], arguments)
-        kernel = self._reporting[mode, threads]
-        kernel[configuration.grid, configuration.block, 0, configuration.dynamic_shared](*arguments)
+            self._reporting[mode, threads] = self._kernel(self._texts[mode, threads])
+        shape = self._dispatcher.configure(configuration.grid, configuration.block, 0, configuration.dynamic_shared)
+        given = (*arguments, launch.start)
+        self._reporting[mode, threads].launch(given, shape.griddim, shape.blockdim, shape.stream, shape.sharedmem)
         cuda.synchronize()
 
-    def _dispatcher(self, ptx: str, arguments: Sequence[Any]) -> Any:
-        """Return a dispatcher that launches what Numba compiled, with its PTX rewritten before it is linked."""
-        dispatcher = cuda.jit(**self._options)(self._python)
+    def _kernel(self, ptx: str) -> Any:
+        """Return what Numba compiled with its PTX rewritten before it is linked, which has one parameter more."""
         library, kernel = _copied(self._compiled.library), _copied(self._compiled)
         library._ptx_cache = {target: [ptx] for target in library._ptx_cache}
         library._cubin_cache, library._linkerinfo_cache, library._cufunc_cache = {}, {}, {}
@@ -95,9 +94,8 @@ class MarkedKernel:
             library._cubin_cache = {target: ObjectCode.from_cubin(code) for target in library._ptx_cache}
         library._entry_name = NAME
         kernel._codelibrary = library
-        kernel.bind()
-        dispatcher.add_overload(kernel, tuple(dispatcher.typeof_pyval(value) for value in arguments))
-        return dispatcher
+        kernel.signature = kernel.signature.replace(args=(*kernel.argument_types, cuda.types.uint64))
+        return kernel
 
 
 def _copied(value: Any) -> Any:
@@ -114,11 +112,11 @@ def rewritten(ptx: str, name: str, table: SiteTable, mode: Mode, threads: int, c
         PtxError: for what cannot be rewritten.
     """
     kernel = Kernel(parse(without_rounds(ptx)), name, linked=True)
-    return instrumented(kernel, ptx, Marks(kernel, table.sites), mode, threads, capability)
+    return instrumented(kernel, ptx, Marks(table.sites), mode, threads, capability)
 
 
 def marked(table: SiteTable) -> Any:
-    """Return a kernel whose accesses are marked, with one more parameter, as a function for Numba."""
+    """Return a kernel whose accesses are marked, as a function for Numba."""
     return python_function(instrument(table), marking_functions(table.sites))
 
 
@@ -139,12 +137,12 @@ class NumbaPasses(Passes):
 
     def prepare(self) -> None:
         """Compile the kernel, begin to assemble what reports its accesses, and do what there is to do meanwhile."""
-        self._kernel.prepare(math.prod(self.configuration.block), (*self._arguments.values, np.uint64(0)))
+        self._kernel.prepare(math.prod(self.configuration.block), self._arguments.values)
         self._meanwhile()
 
     def run(self, mode: Mode, launch: Buffer) -> None:
         """Launch the kernel of a mode."""
-        self._kernel.launch(mode, self.configuration, (*self._arguments.values, np.uint64(launch.start)))
+        self._kernel.launch(mode, self.configuration, self._arguments.values, launch)
         self._arguments.restore()
 
     def arrays(self, starts: Sequence[int]) -> tuple[ArrayInfo, ...]:

@@ -19,7 +19,6 @@ from smemviz.engines.gpu.gpu_recorder import Watcher, check, check_number, quiet
 from smemviz.engines.gpu.gpu_recorder import record as record
 from smemviz.engines.gpu.numba_launch import without_hints
 from smemviz.engines.host import calls_a_script, run_main
-from smemviz.engines.instrument import PREFIX
 from smemviz.engines.launch_shape import Configuration, configuration, is_library, launch_place
 from smemviz.engines.options import RunOptions
 from smemviz.engines.process import replaced
@@ -67,7 +66,7 @@ def intercepted(watcher: Watcher, find: Callable[[FunctionType], Function]) -> I
     def watched(kernel: CUDADispatcher, args: tuple[Any, ...], launch: Any) -> None:
         # Numba calls a kernel again where it has compiled one for this very configuration.
         again = getattr(shown, "now", False) or launch.dispatcher is not kernel
-        if again or _is_ours(kernel.py_func) or happens(kernel, args, launch):
+        if again or _is_of_numba(kernel.py_func) or happens(kernel, args, launch):
             call(kernel, args, launch)
 
     def happens(kernel: CUDADispatcher, args: tuple[Any, ...], launch: Any) -> bool:
@@ -110,10 +109,9 @@ def _stream(stream: Any) -> Any:
     return stream if int(getattr(stream, "handle", 0)) else 0
 
 
-def _is_ours(kernel: FunctionType) -> bool:
-    """Tell whether a kernel is one that counts, or one that comes with Numba and is made of nothing else."""
-    of_numba = is_library(kernel.__code__.co_filename) and not calls_a_script(kernel)
-    return kernel.__name__.startswith(PREFIX) or of_numba
+def _is_of_numba(kernel: FunctionType) -> bool:
+    """Tell whether a kernel comes with Numba and is made of nothing else."""
+    return is_library(kernel.__code__.co_filename) and not calls_a_script(kernel)
 
 
 def run(program: PythonProgram, options: RunOptions) -> tuple[tuple[Launch, ...], tuple[Finding, ...]]:

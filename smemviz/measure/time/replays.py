@@ -13,6 +13,7 @@ from typing import Any
 from cuda.bindings import driver
 from numba import cuda
 
+from smemviz.engines.gpu.ptx.driver import checked
 from smemviz.measure.time.statistics import Spread, spread
 
 _REPLAY_MICROSECONDS = 2_000.0  # a replay this long hides what starting a graph costs
@@ -100,39 +101,32 @@ class Replay:
         self.stream = cuda.stream()
         self._handle = int(self.stream)
         mode = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
-        _check(driver.cuStreamBeginCapture(self._handle, mode))
+        checked(driver.cuStreamBeginCapture(self._handle, mode))
         try:
             work(self.stream)
         finally:
-            graph = _check(driver.cuStreamEndCapture(self._handle))
-        self._graph = _check(driver.cuGraphInstantiate(graph, 0))
-        _check(driver.cuGraphDestroy(graph))
-        self._start = _check(driver.cuEventCreate(0))
-        self._end = _check(driver.cuEventCreate(0))
+            graph = checked(driver.cuStreamEndCapture(self._handle))
+        self._graph = checked(driver.cuGraphInstantiate(graph, 0))
+        checked(driver.cuGraphDestroy(graph))
+        self._start = checked(driver.cuEventCreate(0))
+        self._end = checked(driver.cuEventCreate(0))
 
     def microseconds(self) -> float:
         """Replay once and return how long the GPU took."""
-        _check(driver.cuEventRecord(self._start, self._handle))
-        _check(driver.cuGraphLaunch(self._graph, self._handle))
-        _check(driver.cuEventRecord(self._end, self._handle))
-        _check(driver.cuEventSynchronize(self._end))
-        return float(_check(driver.cuEventElapsedTime(self._start, self._end))) * 1000
+        checked(driver.cuEventRecord(self._start, self._handle))
+        checked(driver.cuGraphLaunch(self._graph, self._handle))
+        checked(driver.cuEventRecord(self._end, self._handle))
+        checked(driver.cuEventSynchronize(self._end))
+        return float(checked(driver.cuEventElapsedTime(self._start, self._end))) * 1000
 
     def close(self) -> None:
         """Free what the driver holds for the graph."""
-        _check(driver.cuGraphExecDestroy(self._graph))
-        _check(driver.cuEventDestroy(self._start))
-        _check(driver.cuEventDestroy(self._end))
+        checked(driver.cuGraphExecDestroy(self._graph))
+        checked(driver.cuEventDestroy(self._start))
+        checked(driver.cuEventDestroy(self._end))
 
 
 def fill(stream: Any, array: Any) -> None:
     """Write every byte of a device array, on a stream that may be under capture."""
     pointer = int(array.__cuda_array_interface__["data"][0])
-    _check(driver.cuMemsetD8Async(pointer, 0, array.nbytes, int(stream)))
-
-
-def _check(result: tuple[Any, ...]) -> Any:
-    error, *rest = result
-    if error != driver.CUresult.CUDA_SUCCESS:
-        raise RuntimeError(f"CUDA driver: {error.name}")
-    return rest[0] if rest else None
+    checked(driver.cuMemsetD8Async(pointer, 0, array.nbytes, int(stream)))

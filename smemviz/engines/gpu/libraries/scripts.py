@@ -35,11 +35,10 @@ def watched(program: PythonProgram, recorder: Recorder) -> Iterator[None]:
     from smemviz.engines.gpu.libraries.cuda_core import watched_cuda_core
     from smemviz.engines.gpu.libraries.cupy import watched_cupy
     from smemviz.engines.gpu.libraries.triton import watched_triton
-    from smemviz.engines.gpu.ptx.cuda_on_gpu import Recorder as Gpu
     from smemviz.engines.gpu.ptx.driver import memory_at
     from smemviz.engines.triton.seeing_triton import may_use_triton
 
-    launch = Gpu().launch
+    launch = GpuRecorder().launch
     with ExitStack() as stack:
         if "cupy" in program.source and importlib.util.find_spec("cupy"):
             kernels = RawKernels(program, recorder, launch, ROW_BYTES, memory_at)

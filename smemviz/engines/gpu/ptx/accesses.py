@@ -39,16 +39,14 @@ class Access:
 class Accesses(ABC):
     """The accesses of one entry, and the sites that they are.
 
-    ``launch`` names the parameter by which the entry is told of its launch, empty where it has none for that. Of its
-    ``shared`` variables it is noted where they lie. Where it ``waits_for_grid`` it does so in memory of its own.
+    Of its ``shared`` variables it is noted where they lie. Where it ``waits_for_grid`` it does so in memory of its own.
     """
 
     waits_for_grid = False
     shared: tuple[Variable, ...] = ()
 
-    def __init__(self, sites: Sequence[Site], launch: str = "") -> None:
+    def __init__(self, sites: Sequence[Site]) -> None:
         self.sites = tuple(sites)
-        self.launch = launch
 
     @abstractmethod
     def of(self, instruction: Instruction) -> list[Access]:
@@ -119,10 +117,7 @@ ARRAY = "smemviz_array"  # the number of a shared array, and where it begins
 
 
 class Marks(Accesses):
-    """The accesses that marks tell of; the last parameter of the kernel is there for what it is told of its launch."""
-
-    def __init__(self, kernel: Kernel, sites: Sequence[Site]) -> None:
-        super().__init__(sites, kernel.function.parameters[-1].name)
+    """The accesses that marks tell of."""
 
     def of(self, instruction: Instruction) -> list[Access]:
         """Return the access that a mark tells of."""

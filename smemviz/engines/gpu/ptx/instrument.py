@@ -65,14 +65,12 @@ class _Rewrite:
         self._mode = mode
         self._text = EntryText(kernel)
         self._counting = Counting(accesses.sites, capability)
-        self._launch = accesses.launch or _LAUNCH
         self._labels = 0
 
     def module(self, first_lines: str, threads: int) -> str:
         text = self._text
         body = list(self._body())
-        more = [] if self._accesses.launch else [f".param .u64 {_LAUNCH}"]
-        parameters = ",\n    ".join([*text.parameters(), *more])
+        parameters = ",\n    ".join([*text.parameters(), f".param .u64 {_LAUNCH}"])
         registers = [f".reg .{kind} {', '.join(f'%s_{n}' for n in names)};" for kind, names in _REGISTERS.items()]
         inside = [*registers, *text.declarations(), *self._counting.registers(), *self._begin(), *body]
         return "\n".join(
@@ -89,7 +87,7 @@ class _Rewrite:
         )
 
     def _begin(self) -> Iterator[str]:
-        yield f"ld.param.u64 %s_launch, [{self._launch}];"
+        yield f"ld.param.u64 %s_launch, [{_LAUNCH}];"
         yield "mov.u32 %s_lane, %laneid;"
         if self._accesses.waits_for_grid:
             yield "mov.b32 %s_low, %envreg2;"

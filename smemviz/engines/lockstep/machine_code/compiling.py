@@ -132,7 +132,7 @@ def _ptx(table: SiteTable, types: tuple[Any, ...]) -> str:
     """
     named = accessors(table.sites)
     try:
-        return ptx_of(lambda: python_function(instrument(table, told=False), named, _of_numba), types)
+        return ptx_of(lambda: python_function(instrument(table), named, _of_numba), types)
     except UnsupportedError:
         raise
     except Exception as error:  # whatever Numba, llvmlite and libNVVM may raise
