@@ -118,103 +118,74 @@ def _bits(element: Any) -> tuple[str, Any]:
     return f"{'s' if dtype.kind == 'i' else 'u'}{size}", _CONSTRAINTS[size]
 
 
-def _in_register(builder: Any, value: Any) -> Any:
-    """Return a value as a register holds it, of 16 bits at least."""
-    return builder.zext(value, ir.IntType(16)) if value.type == ir.IntType(8) else value
-
-
-def _where(kind: Kind) -> str:
-    return "r" if kind.space == "shared" else "l"
-
-
-def _load(kind: Kind) -> Any:
-    @intrinsic  # type: ignore[untyped-decorator]
-    def load(typing_context: Any, number: Any, array: Any, index: Any) -> Any:
-        element = element_type(array, kind)
-        name, constraint = _bits(element)
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
-            model = context.data_model_manager[element]
-            stored = model.get_data_type()
-            held = ir.IntType(16) if stored == ir.IntType(8) else stored
-            address = _address(context, builder, signature, arguments, kind)
-            text = f"ld.site$2.{kind.space}.{name} $0, [$1];"
-            value = asm(builder, text, f"={constraint},{_where(kind)},n", held, (address, arguments[0]))
-            return model.from_data(builder, builder.trunc(value, stored) if held != stored else value)
-
-        return element(cuda.types.int64, array, index), generate
-
-    return load
-
-
-def _store(kind: Kind) -> Any:
-    @intrinsic  # type: ignore[untyped-decorator]
-    def store(typing_context: Any, number: Any, array: Any, index: Any, value: Any) -> Any:
-        element = element_type(array, kind)
-        name, constraint = _bits(element)
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
-            cast = context.cast(builder, arguments[3], signature.args[3], element)
-            stored = _in_register(builder, context.data_model_manager[element].as_data(builder, cast))
-            address = _address(context, builder, signature, arguments, kind)
-            text = f"st.site$2.{kind.space}.{name} [$0], $1;"
-            asm(builder, text, f"{_where(kind)},{constraint},n", VOID, (address, stored, arguments[0]))
-            return context.get_dummy_value()
-
-        return cuda.types.void(cuda.types.int64, array, index, value), generate
-
-    return store
-
-
-def _changing(kind: Kind) -> Callable[..., Any]:
-    """Return what types and writes an update of an element with one or two values; it gives what was there."""
-    update = "add" if kind.op == "reduce_inc" else kind.op.partition("_")[2]
+def _type_of_update(update: str, name: str) -> str:
+    """Return as elements of which type an update of some is made, empty where it is not made of such."""
+    bits = name[1:]
     types = _UPDATES.get(update, "").split()
+    return next((one for one in (name, f"u{bits}" if name[0] == "s" else name, f"b{bits}") if one in types), "")
 
-    def change(number: Any, array: Any, index: Any, *values: Any) -> Any:
-        element = element_type(array, kind)
-        name, constraint = _bits(element)
-        bits = name[1:]
-        name = next((one for one in (name, f"u{bits}" if name[0] == "s" else name, f"b{bits}") if one in types), "")
+
+def _typed(kind: Kind, number: Any, array: Any, index: Any, *values: Any) -> Any:
+    """Return the type of an access with so many values, and what writes it: it gives what a load or an update found."""
+    element = element_type(array, kind)
+    name, constraint = _bits(element)
+    update = "add" if kind.op == "reduce_inc" else kind.op.partition("_")[2]
+    opcode, is_store = {"load": "ld", "store": "st"}.get(kind.op, "atom"), kind.op == "store"
+    if opcode == "atom":
+        name = _type_of_update(update, name)
         if not name:
             raise TypingError(f"{kind.op} of {element} is not made by machine code")
-        opcode = "add" if update == "sub" else update
+        name = f"{'add' if update == 'sub' else update}.{name}"
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
-            pairs = zip(arguments[3:], signature.args[3:], strict=True)
-            given = [context.cast(builder, value, own, element) for value, own in pairs]
-            if update == "sub":
-                given = [builder.fneg(given[0]) if name[0] == "f" else builder.neg(given[0])]
-            last = 2 + len(given)
-            operands = ", ".join(f"${operand}" for operand in range(2, last))
-            text = f"atom.site${last}.{kind.space}.{opcode}.{name} $0, [$1], {operands};"
-            constraints = ",".join((f"={constraint}", _where(kind), *[constraint] * len(given), "n"))
-            address = _address(context, builder, signature, arguments, kind)
-            result = context.get_value_type(element)
-            return asm(builder, text, constraints, result, (address, *given, arguments[0]))
+    def generate(context: Any, builder: Any, signature: Any, arguments: Sequence[Any]) -> Any:
+        model = context.data_model_manager[element]
+        stored = model.get_data_type()
+        held = ir.IntType(16) if stored == ir.IntType(8) else stored  # a register has 16 bits at least
+        given = []
+        for value, own in zip(arguments[3:], signature.args[3:], strict=True):
+            data = model.as_data(builder, context.cast(builder, value, own, element))
+            given.append(builder.zext(data, held) if held != stored else data)
+        if update == "sub":
+            given = [builder.fneg(given[0]) if constraint in "fd" else builder.neg(given[0])]
+        result = [] if is_store else ["$0"]
+        at = len(result)
+        last = at + 1 + len(given)
+        operands = ", ".join((*result, f"[${at}]", *(f"${operand}" for operand in range(at + 1, last))))
+        where = "r" if kind.space == "shared" else "l"
+        constraints = ",".join((*([f"={constraint}"] if result else []), where, *[constraint] * len(given), "n"))
+        found = asm(
+            builder,
+            f"{opcode}.site${last}.{kind.space}.{name} {operands};",
+            constraints,
+            held if result else VOID,
+            (_address(context, builder, signature, arguments, kind), *given, arguments[0]),
+        )
+        if is_store:
+            return context.get_dummy_value()
+        return model.from_data(builder, builder.trunc(found, stored) if held != stored else found)
 
-        return element(cuda.types.int64, array, index, *values), generate
-
-    return change
+    return (cuda.types.void if is_store else element)(cuda.types.int64, array, index, *values), generate
 
 
-def _atomic(kind: Kind) -> Any:
-    changing = _changing(kind)
+@cache
+def _built(action: str, kind: Kind) -> Any:
+    """Build the function that makes an access."""
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def load(typing_context: Any, number: Any, array: Any, index: Any) -> Any:
+        return _typed(kind, number, array, index)
 
     @intrinsic  # type: ignore[untyped-decorator]
     def change(typing_context: Any, number: Any, array: Any, index: Any, value: Any) -> Any:
-        return changing(number, array, index, value)
+        return _typed(kind, number, array, index, value)
 
     @intrinsic  # type: ignore[untyped-decorator]
     def swap(typing_context: Any, number: Any, array: Any, index: Any, old: Any, value: Any) -> Any:
-        return changing(number, array, index, old, value)
+        return _typed(kind, number, array, index, old, value)
 
-    return swap if kind.op.endswith("cas") else change
-
-
-def _swap(kind: Kind) -> Any:
-    swap = _atomic(kind)
-    return inlined(lambda number, array, old, value: swap(number, array, 0, old, value))
+    if action == "swap":
+        return inlined(lambda number, array, old, value: swap(number, array, 0, old, value))
+    return load if kind.op == "load" else swap if kind.op.endswith("cas") else change
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -228,15 +199,6 @@ def _declare(typing_context: Any, number: Any, array: Any) -> Any:
         return value._getvalue()
 
     return array(cuda.types.int64, array), generate
-
-
-_BUILDERS: dict[str, Callable[[Kind], Any]] = {"load": _load, "store": _store, "atomic": _atomic, "swap": _swap}
-_BUILDERS |= {name: _load if op == "load" else _store for name, op in CACHE_HINTS.items()}
-
-
-@cache
-def _built(action: str, kind: Kind) -> Any:
-    return _BUILDERS[action](kind)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
