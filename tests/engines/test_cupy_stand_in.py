@@ -196,19 +196,36 @@ def test_shared_memory_above_48_kib_is_asked_for(tmp_path: Path) -> None:
     )
 
 
-def test_what_is_missing_is_one_line(tmp_path: Path) -> None:
-    for body, what in [
-        (
-            "cp.ReductionKernel('T x', 'T y', 'x', 'a + b', 'y = a', '0', 'total')(a[::-1])",
-            "x has a negative stride; copy it",
-        ),
-        ("cp.ElementwiseKernel('T x', 'T y', 'y = x', 'same')(a[::-1])", "x has a negative stride; copy it"),
-        ("cp.cuda.texture.TextureObject()", "cupy.cuda.texture is not known without a GPU; run it on one"),
-        ("twice.num_regs", "cupy.RawKernel.num_regs is not known without a GPU; run it on one"),
-        ("module.num_regs", "cupy.RawModule.num_regs is not known without a GPU"),
-        ("cp.cuda.Stream().begin_capture()", "cupy.cuda.Stream.begin_capture is not known without a GPU"),
-    ]:
-        with pytest.raises(UnsupportedError, match=what) as failed:
+def test_what_is_missing_or_does_not_fit_is_one_line_at_its_place(tmp_path: Path) -> None:
+    stride, elementwise = "x has a negative stride; copy it", "cp.ElementwiseKernel('T x, T y', 'T z', 'z = x', 'same')"
+    for error, body, what in [
+        (UnsupportedError, "cp.ReductionKernel('T x', 'T y', 'x', 'a + b', 'y = a', '0', 'total')(a[::-1])", stride),
+        (UnsupportedError, "cp.ElementwiseKernel('T x', 'T y', 'y = x', 'same')(a[::-1])", stride),
+        (UnsupportedError, "cp.cuda.texture.TextureObject()",
+            "cupy.cuda.texture is not known without a GPU; run it on one"),
+        (UnsupportedError, "twice.num_regs", "cupy.RawKernel.num_regs is not known without a GPU; run it on one"),
+        (UnsupportedError, "module.num_regs", "cupy.RawModule.num_regs is not known without a GPU"),
+        (UnsupportedError, "cp.cuda.Stream().begin_capture()",
+            "cupy.cuda.Stream.begin_capture is not known without a GPU"),
+        (KernelFileError, f"{elementwise}(a)", "Wrong number of arguments for 'same'"),
+        (KernelFileError, f"{elementwise}(a, cp.arange(32))", "Type is mismatched. y int64 float32"),
+        (KernelFileError, f"{elementwise}(a, a, cp.zeros(1, cp.float32))", r"Out shape is mismatched: \(1,\) \(32,\)"),
+        (KernelFileError, f"{elementwise}(1.0, 2.0)", "Loop size is undecided"),
+        (KernelFileError, f"{elementwise}(a, a, size=3)", 'Specified "size" can be used only if all'),
+        (KernelFileError, "cp.datetime64", "AttributeError: module 'cupy' has no attribute 'datetime64'"),
+        (KernelFileError, "import cupyx.scipy.ndimage", "cupyx.scipy is not known without a GPU; run it on one"),
+        (KernelFileError, "module.get_function('ad')",
+            "there is no kernel ad; did you mean add. The file has: twice, add, with_pair"),
+        (KernelFileError, "cp.RawKernel(code, 'mine')((1,), (1,), (a,))",
+            "there is no kernel mine; the file has: twice, add, with_p"),
+        (LaunchError, "twice((1,), (32,), (np.zeros(32), 32))",
+            r"of shape \(32,\), is not an argument; move it with cupy.asarray"),
+        (LaunchError, "twice((1,), (1,), (np.zeros(1), 1))",
+            r"a is a pointer, and CuPy passes .* by value; write cupy.asarray"),
+        (LaunchError, "twice((1,), (32,), (12345, 32))", "a is a pointer, and there is no array at 0x3039"),
+        (LaunchError, "module.get_function('with_pair')((1,), (1,), (np.float32(1), 2.0, a))", "pair takes 8 bytes"),
+    ]:  # fmt: skip
+        with pytest.raises(error, match=what) as failed:
             recorded(tmp_path, body)
         assert failed.value.line == len(HEAD.splitlines()) + 1
 
@@ -291,41 +308,6 @@ def test_types_raw_arguments_and_sizes_of_elementwise_kernels(tmp_path: Path) ->
         assert up(a) is None and a[0] == 3
         """,
     )
-
-
-def test_calls_of_elementwise_kernels_that_cupy_refuses(tmp_path: Path) -> None:
-    for call, what in [
-        ("(a)", "Wrong number of arguments for 'same'"),
-        ("(a, cp.arange(32))", "Type is mismatched. y int64 float32"),
-        ("(a, a, cp.zeros(1, cp.float32))", r"Out shape is mismatched: \(1,\) \(32,\)"),
-        ("(1.0, 2.0)", "Loop size is undecided"),
-        ("(a, a, size=3)", 'Specified "size" can be used only if all'),
-    ]:
-        with pytest.raises(KernelFileError, match=what):
-            recorded(tmp_path, f"cp.ElementwiseKernel('T x, T y', 'T z', 'z = x', 'same'){call}")
-
-
-def test_names_that_are_missing_are_one_line(tmp_path: Path) -> None:
-    for body, what in [
-        ("cp.datetime64", "AttributeError: module 'cupy' has no attribute 'datetime64'"),
-        ("import cupyx.scipy.ndimage", "cupyx.scipy is not known without a GPU; run it on one"),
-        ("module.get_function('ad')", "there is no kernel ad; did you mean add. The file has: twice, add, with_pair"),
-        ("cp.RawKernel(code, 'mine')((1,), (1,), (a,))", "there is no kernel mine; the file has: twice, add, with_p"),
-    ]:
-        with pytest.raises(KernelFileError, match=what) as failed:
-            recorded(tmp_path, body)
-        assert failed.value.line == len(HEAD.splitlines()) + 1
-
-
-def test_arguments_that_do_not_fit(tmp_path: Path) -> None:
-    for body, what in [
-        ("twice((1,), (32,), (np.zeros(32), 32))", r"of shape \(32,\), is not an argument; move it with cupy.asarray"),
-        ("twice((1,), (1,), (np.zeros(1), 1))", r"a is a pointer, and CuPy passes .* by value; write cupy.asarray"),
-        ("twice((1,), (32,), (12345, 32))", "a is a pointer, and there is no array at 0x3039"),
-        ("module.get_function('with_pair')((1,), (1,), (np.float32(1), 2.0, a))", "pair takes 8 bytes"),
-    ]:
-        with pytest.raises(LaunchError, match=what):
-            recorded(tmp_path, body)
 
 
 def test_without_a_compiler_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

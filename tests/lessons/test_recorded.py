@@ -2,24 +2,22 @@
 
 from itertools import product
 
+from helpers.lesson_answers import stage_of
+
 import smemviz
 from smemviz.figures.lessons import Bar, lesson_bars, lesson_scene
-from smemviz.lessons.course import LESSONS, lesson_of
+from smemviz.lessons.course import LESSONS
 from smemviz.lessons.scenes import recorded, recorded_access
 from smemviz.paths import kernels_dir
 
 
-def test_the_recording_of_the_gpu_is_taken_where_it_has_the_constants() -> None:
+def test_the_recording_of_the_gpu_is_taken_where_it_has_the_constants_else_lockstep_runs_what_is_looked_at() -> None:
     known = recorded("square", {"IPAD": 1})
     assert known.engine == "gpu"
     assert known is recorded("square", {"IPAD": 1})
-
-
-def test_other_constants_run_in_lockstep_and_only_the_kernels_that_are_looked_at() -> None:
     ran = recorded("square", {"IPAD": 2}, ("set_row_read_col_pad",))
-    assert ran.engine == "lockstep"
+    assert (ran.engine, ran.constants["PITCH"]) == ("lockstep", 34)
     assert [launch.kernel for launch in ran.launches] == ["set_row_read_col_pad"]
-    assert ran.constants["PITCH"] == 34
 
 
 def test_what_is_looked_at_is_the_first_request_of_a_site() -> None:
@@ -65,26 +63,21 @@ def test_the_marks_of_a_question_are_of_10_pixels_wherever_the_knobs_stand() -> 
 
 
 def test_an_array_of_one_axis_is_drawn_in_rows_that_their_first_elements_number() -> None:
-    stage = lesson_of("reduction").stage({"KERNEL": "neighbours_by_close_threads", "ROUND": "2"})
+    stage = stage_of("reduction", KERNEL="neighbours_by_close_threads", ROUND="2")
     cells, lanes, _ = stage.before("light").figure.data
     assert cells.z.shape == (16, 16)
     assert list(cells.y[:3]) == [0, 16, 32]
-    assert list(zip(lanes.y[:3], lanes.x[:3], lanes.text[:3], strict=True)) == [
-        (0, 0, "L0"),
-        (0, 8, "L1"),
-        (16, 0, "L2"),
-    ]
+    placed = list(zip(lanes.y[:3], lanes.x[:3], lanes.text[:3], strict=True))
+    assert placed == [(0, 0, "L0"), (0, 8, "L1"), (16, 0, "L2")]
 
 
-def test_the_tile_of_a_tensor_copy_lies_as_the_lesson_says() -> None:
-    said = {kernel: lesson_of("tensor-copies").stage({"ROW": "5", "KERNEL": kernel}).because
-            for kernel in ("turn_plain", "turn_swizzled")}  # fmt: skip
-    assert said["turn_plain"].endswith("The request takes 32 wavefronts where 4 would do.")
-    assert said["turn_swizzled"].startswith("2 ^ 5 is 7: bank 28.")
-    assert said["turn_swizzled"].endswith("The request takes 4 wavefronts, as few as possible.")
-
-
-def test_the_tile_of_triton_lies_as_the_lesson_says_and_a_plain_one_would_take_four_times_as_many() -> None:
-    stage = lesson_of("triton").stage({"ROW": "5"})
+def test_the_tiles_of_a_tensor_copy_and_of_triton_lie_as_the_lessons_say() -> None:
+    plain, swizzled = (
+        stage_of("tensor-copies", ROW="5", KERNEL=name).because for name in ("turn_plain", "turn_swizzled")
+    )
+    assert plain.endswith("The request takes 32 wavefronts where 4 would do.")
+    assert swizzled.startswith("2 ^ 5 is 7: bank 28.")
+    assert swizzled.endswith("The request takes 4 wavefronts, as few as possible.")
+    stage = stage_of("triton", ROW="5")
     assert "4 wavefronts, as few as possible. Without the swizzle they would take 16." in stage.because
     assert stage.origin == "Counted from a lockstep run of matmul.py with these constants."

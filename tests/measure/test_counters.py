@@ -62,15 +62,11 @@ def test_the_instructions_of_a_launch_add_up_to_its_totals() -> None:
             assert totals == [launch.metrics[metric] for metric in counters.TOTALS], launch.kernel
 
 
-def test_kernels_that_are_not_of_the_file_are_skipped() -> None:
+def test_kernels_that_are_not_of_the_file_are_skipped_and_one_that_did_not_run_again_is_an_error() -> None:
     raw, source = captured.text("square.raw.csv"), captured.text("square.source.csv")
     launches = read_launches(raw, source, [SQUARE[1], SQUARE[4]], "square.py")
     assert [one.kernel for one in launches] == [SQUARE[1], SQUARE[4]]
     assert {one.line for one in launches[1].instructions} == {78, 80}
-
-
-def test_a_launch_that_did_not_happen_again_is_an_error() -> None:
-    raw, source = captured.text("square.raw.csv"), captured.text("square.source.csv")
     with pytest.raises(InputError, match=r"^square.py: .*set_row_read_row is missing"):
         read_launches(raw, source, [SQUARE[1], SQUARE[0]], "square.py")
 
@@ -120,23 +116,18 @@ def test_a_run_that_does_not_end_is_stopped(tmp_path: Path, monkeypatch: pytest.
         profile(ncu, Path("mine.py"), {}, SQUARE)
 
 
-def test_nsight_compute_is_found_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nsight_compute_is_found_on_the_path_else_the_newest_that_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ncu = stand_in(tmp_path, "")
     monkeypatch.setenv("PATH", str(tmp_path))
     assert find_ncu() == ncu
-
-
-def test_of_several_installed_versions_the_newest_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(counters, "_FOLDERS", (f"{tmp_path}/*",))
     for version in ("2024.3.2", "2025.10.0", "2025.3.1"):
         (tmp_path / version).mkdir()
         stand_in(tmp_path / version, "")
     assert find_ncu() == tmp_path / "2025.10.0" / "ncu"
-
-
-def test_where_it_is_not_installed_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(counters, "_FOLDERS", ())
     with pytest.raises(MissingError, match=r"ncu\) is not installed here; it comes with the CUDA toolkit"):
         find_ncu()

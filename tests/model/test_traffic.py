@@ -84,6 +84,7 @@ def test_the_same_accesses_in_another_order_are_found(product: Recording) -> Non
 
 
 def test_a_block_of_the_naive_product_loads_its_rows_and_columns_once_for_each_thread(product: Recording) -> None:
+    """Document 003: by tiles every element is loaded S / T times rather than S times."""
     launch = product["naive"]
     a, b, c = (next(array for array in launch.arrays if array.name == name) for name in "abc")
     block = element_counts(launch, a, "load", block=1)  # the blocks are numbered along the rows of c
@@ -94,13 +95,9 @@ def test_a_block_of_the_naive_product_loads_its_rows_and_columns_once_for_each_t
     assert element_counts(launch, a, "load").times.sum() == element_counts(launch, b, "load").times.sum() == S**3
     assert element_counts(launch, c, "store").times.tolist() == [1] * S * S
     assert len(element_counts(launch, c, "load").times) == 0
-
-
-def test_a_tile_divides_the_loads_by_its_side(product: Recording) -> None:
-    """Document 003: every element is loaded S / T times rather than S times."""
-    launch = product["tiled"]
-    a = next(array for array in launch.arrays if array.name == "a")
-    assert set(element_counts(launch, a, "load").times.tolist()) == {S // T}
+    tiled = product["tiled"]
+    a = next(array for array in tiled.arrays if array.name == "a")
+    assert set(element_counts(tiled, a, "load").times.tolist()) == {S // T}
 
 
 def test_a_wide_access_touches_every_element_under_it() -> None:

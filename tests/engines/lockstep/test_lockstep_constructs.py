@@ -46,93 +46,49 @@ def test_what_numba_refuses_is_not_said_to_run_on_a_gpu():
     assert [one.name for one in ALL if not one.numba and elsewhere in one.says and one.name not in _NOT_TOLD] == []
 
 
-def test_a_variable_that_is_none_in_some_threads_is_asked_for_that():
-    text = """
-        i = cuda.grid(1)
-        x = None
-        if i % 3 == 1:
-            x = i
-        out[i] = -1 if x is None else x
-        if x is not None and x > 5:
-            out[i] = 100
-    """
-    assert list(result(text, n=32)[:9]) == [-1, 1, -1, -1, 4, -1, -1, 100, -1]
-
-
-def test_a_function_returns_nothing_in_some_threads():
-    before = """
-        @cuda.jit(device=True)
-        def first(q):
-            for k in range(4):
-                if k * k > q:
-                    return k
-
-    """
-    text = "found = first(cuda.grid(1))\nout[cuda.grid(1)] = 9 if found is None else found"
-    assert list(result(text, before=before, n=32)[:10]) == [1, 2, 2, 2, 3, 3, 3, 3, 3, 9]
-
-
-def test_a_new_axis_in_an_index_has_one_element():
-    text = """
-        column = out[:, None]
-        i = cuda.grid(1)
-        column[i, 0] = column.shape[0] * 10 + column.shape[1]
-    """
-    assert list(result(text, n=32)[:2]) == [321, 321]
-
-
 def test_a_function_without_anything_to_rewrite_is_left_alone():
     function = ast.parse("def f(x):\n    return x").body[0]
     assert plain(function) is function
 
 
-def test_what_is_none_before_a_loop_is_asked_for_in_every_turn():
-    text = """
-        i = cuda.grid(1)
-        last = None
-        firsts = 0
-        for k in range(6):
-            firsts += 1 if last is None else 0
-            last = (k * 5 + i) % 6
-        out[i] = 10 * firsts + (0 if last is None else last)
-    """
-    assert list(result(text, n=32)[:3]) == [11, 12, 13]
+FUNCTIONS = """
+@cuda.jit(device=True)
+def first(q):
+    for k in range(4):
+        if k * k > q:
+            return k
+
+@cuda.jit(device=True)
+def same(x, y):
+    return x == y
+
+"""
+COMPUTED = [  # a body of threads i, and what the first ones leave
+    ("x = None\nif i % 3 == 1:\n    x = i\nout[i] = -1 if x is None else x\n"
+        "if x is not None and x > 5:\n    out[i] = 100",
+        [-1, 1, -1, -1, 4, -1, -1, 100, -1]),
+    ("found = first(i)\nout[i] = 9 if found is None else found", [1, 2, 2, 2, 3, 3, 3, 3, 3, 9]),
+    ("column = out[:, None]\ncolumn[i, 0] = column.shape[0] * 10 + column.shape[1]", [321, 321]),
+    # What is None before a loop is asked for in every turn, and a choice that one turn decides is open in the next.
+    ("last = None\nfirsts = 0\nfor k in range(6):\n    firsts += 1 if last is None else 0\n    last = (k * 5 + i) % 6\n"
+        "out[i] = 10 * firsts + (0 if last is None else last)", [11, 12, 13]),
+    ("y = None\nfor k in range(3):\n    y = (1 if y is None else 5) if i % 2 == 0 or y is None else None\n"
+        "out[i] = -1 if y is None else y", [5, 1, 5, 1]),
+    # What is surely given a number is one.
+    ("x = None\nfor k in range(3):\n    x = k\n    out[i] = x", [2] * 32),
+    ("x = None\nfor k in range(3):\n    if k == 1:\n        x = k\n        break\n"
+        "if x is not None:\n    out[i] = x", [1] * 32),
+    ("x = None\nfor k in range(3):\n    x = k\nout[i] = -1 if x is None else x", [2] * 32),
+    ("x = None\nk = 0\nwhile k < 3:\n    x = k\n    k += 1\nif x is not None:\n    out[i] = x", [2] * 32),
+    ("x = None\nfor k in range(3):\n    x = k\nx = 7\nout[i] = x", [7] * 32),
+    ("mode = 'fast'\nif same(mode, 'fast') and mode != 'slow':\n    out[i] = len(mode)", [4] * 32),
+]  # fmt: skip
 
 
-def test_a_choice_that_one_turn_of_a_loop_decides_is_open_in_the_next():
-    text = """
-        i = cuda.grid(1)
-        y = None
-        for k in range(3):
-            y = (1 if y is None else 5) if i % 2 == 0 or y is None else None
-        out[i] = -1 if y is None else y
-    """
-    assert list(result(text, n=32)[:4]) == [5, 1, 5, 1]
-
-
-def test_what_is_surely_given_a_number_is_one():
-    for use, value in [
-        ("for k in range(3):\n    x = k\n    out[i] = x", 2),
-        ("for k in range(3):\n    if k == 1:\n        x = k\n        break\nif x is not None:\n    out[i] = x", 1),
-        ("for k in range(3):\n    x = k\nout[i] = -1 if x is None else x", 2),
-        ("k = 0\nwhile k < 3:\n    x = k\n    k += 1\nif x is not None:\n    out[i] = x", 2),
-        ("for k in range(3):\n    x = k\nx = 7\nout[i] = x", 7),
-    ]:
-        assert set(result(f"i = cuda.grid(1)\nx = None\n{use}")) == {value}
-
-
-def test_a_text_is_compared_and_has_a_length():
-    before = """
-        @cuda.jit(device=True)
-        def same(x, y):
-            return x == y
-
-    """
-    text = "mode = 'fast'\nif same(mode, 'fast') and mode != 'slow':\n    out[cuda.grid(1)] = len(mode)"
-    assert set(result(text, before=before)) == {4}
-
-
-def test_texts_that_differ_between_threads_are_not_executed():
+def test_none_new_axes_and_texts_are_values():
+    for lines, wanted in COMPUTED:
+        left = result(f"i = cuda.grid(1)\n{lines}", before=FUNCTIONS)
+        assert left[: len(wanted)].tolist() == wanted, lines
     with pytest.raises(SmemvizError, match="one name stands for different texts in different threads"):
         result("mode = 'fast' if cuda.grid(1) > 3 else 'slow'\nout[cuda.grid(1)] = mode == 'fast'")
 

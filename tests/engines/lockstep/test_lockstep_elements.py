@@ -6,29 +6,18 @@ from helpers.lockstep_text import body, by_python, result
 
 from smemviz.errors import UnsupportedError
 
-TABLE = np.arange(12, dtype=np.float32).reshape(3, 4)
-BY_INDEX = "for i in range(3):\n    for j in range(4):\n        out[0] += table[i, j]"
 
-
-def test_threads_have_ranges_of_their_own():
-    text = "i = cuda.grid(1)\nr = range(i, 20, 3)\nout[i] = len(r)\nfor k in r:\n    out[i] += 1000"
-    expected = [len(range(i, 20, 3)) * 1001 for i in range(32)]
-    assert list(result(text)) == expected
-
-
-def test_threads_that_part_keep_ranges_of_their_own():
-    text = "i = cuda.grid(1)\nr = range(2)\nif i % 2:\n    r = range(1, 9, 4)\nfor k in r:\n    out[i] += k + 10"
-    assert list(result(text)[:4]) == [21, 26, 21, 26]
-
-
-def test_what_is_written_out_is_computed_before_it_is_cut_off():
-    assert result("out[0] = (1 << 64) >> 60", n=1, block=1) == 16
-    assert result("out[0] = 2**63 > 0", n=1, block=1) == 1
-
-
-def test_other_names_for_functions_types_and_modules_are_followed():
-    text = "t = cuda.threadIdx\nm = math\nf = m.floor\nkind = int32\nout[t.x] = kind(f(t.x / 2))"
-    assert list(result(text)) == [k // 2 for k in range(32)]
+def test_ranges_types_and_functions_are_values():
+    part = "i = cuda.grid(1)\nr = range(2)\nif i % 2:\n    r = range(1, 9, 4)\nfor k in r:\n    out[i] += k + 10"
+    own = "i = cuda.grid(1)\nr = range(i, 20, 3)\nout[i] = len(r)\nfor k in r:\n    out[i] += 1000"
+    other = "t = cuda.threadIdx\nm = math\nf = m.floor\nkind = int32\nout[t.x] = kind(f(t.x / 2))"
+    for text, wanted in [
+        (own, [len(range(i, 20, 3)) * 1001 for i in range(32)]),
+        (part, [21, 26] * 16),
+        (other, [k // 2 for k in range(32)]),
+        ("out[cuda.grid(1)] = ((1 << 64) >> 60) + (2**63 > 0)", [17] * 32),  # computed before it is cut off
+    ]:
+        assert result(text).tolist() == wanted
 
 
 def test_threads_fill_parts_of_an_array_of_their_own_sizes():

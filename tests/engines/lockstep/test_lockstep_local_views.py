@@ -25,21 +25,25 @@ def test_four_floats_loaded_as_one_element_of_16_bytes_are_the_four_floats():
     np.testing.assert_array_equal(out, 10 * LANES[:, None] + np.arange(4))
 
 
-def test_what_is_stored_in_the_narrow_elements_is_read_in_the_wide_one():
-    out = result(
-        """
+def test_what_is_stored_in_the_narrow_elements_is_read_in_the_wide_one_and_back():
+    wide = """
         part = cuda.local.array((2, 2), uint32)
         words = part.view(np.uint64)
         for i in range(2):
             for j in range(2):
                 part[i, j] = 100 * cuda.threadIdx.x + 10 * i + j
         out[cuda.threadIdx.x] = words[cuda.threadIdx.x % 2, 0]
-        """,
-        np.uint64,
-    )
-
+        """
+    back = """
+        part = cuda.local.array(4, float32)
+        again = part.view(np.complex128).view(np.float32)
+        part[2] = cuda.threadIdx.x
+        again[3] = part[2] + 1
+        out[cuda.threadIdx.x] = again[2] + part[3]
+        """
     low = 100 * LANES + 10 * (LANES % 2)
-    np.testing.assert_array_equal(out, (low + ((low + 1) << 32)).astype(np.uint64))
+    np.testing.assert_array_equal(result(wide, np.uint64), (low + ((low + 1) << 32)).astype(np.uint64))
+    np.testing.assert_array_equal(result(back, np.float32), 2 * LANES + 1)
 
 
 def test_a_part_of_a_wide_element_is_replaced_in_the_active_threads_only():
@@ -60,21 +64,6 @@ def test_a_part_of_a_wide_element_is_replaced_in_the_active_threads_only():
         wanted = np.where(LANES < 8, 0, LANES << (32 * at))
         wanted[9] = 9
         np.testing.assert_array_equal(out, wanted)
-
-
-def test_a_view_seen_at_the_first_width_again_is_the_array():
-    out = result(
-        """
-        part = cuda.local.array(4, float32)
-        again = part.view(np.complex128).view(np.float32)
-        part[2] = cuda.threadIdx.x
-        again[3] = part[2] + 1
-        out[cuda.threadIdx.x] = again[2] + part[3]
-        """,
-        np.float32,
-    )
-
-    np.testing.assert_array_equal(out, 2 * LANES + 1)
 
 
 def test_one_name_stands_for_the_arrays_of_two_ways_each_in_its_threads():
