@@ -165,7 +165,7 @@ def test_the_times_of_the_transpose_are_those_of_the_recording() -> None:
 
 
 @pytest.mark.skipif(not (shutil.which("g++") or shutil.which("clang++")), reason="needs a C++ compiler")
-@pytest.mark.parametrize(("pad", "wavefronts"), [(0, "65,536"), (1, "2,048")])
+@pytest.mark.parametrize(("pad", "wavefronts"), [(0, "65,536"), pytest.param(1, "2,048", marks=pytest.mark.exhaustive)])
 def test_the_program_of_the_first_cu_file_counts_as_its_page_says(tmp_path: Path, pad: int, wavefronts: str) -> None:
     import smemviz
 

@@ -81,6 +81,7 @@ def test_a_kernel_is_fixed_in_the_editor_and_kept_as_done(page: Page) -> None:
     expect(page.locator("#learn-count")).to_have_text("1 of 21 done")
 
 
+@pytest.mark.exhaustive
 def test_every_lesson_has_its_answer_its_reason_and_what_is_said_to_wrong_ones() -> None:
     page = str(learn_page("/learn", teach=True))
     for lesson in LESSONS:

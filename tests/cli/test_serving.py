@@ -60,7 +60,7 @@ def serving(*arguments: str, before: str = "") -> Iterator[SimpleNamespace]:
             process.kill()
 
 
-def test_serve_takes_the_next_free_port_prints_it_and_opens_the_page_of_a_file_named_alone() -> None:
+def test_serve_takes_the_next_free_port_opens_the_page_of_a_file_named_alone_and_stops_on_ctrl_c() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with serving(str(REVERSE), "--port", str(port)) as server:
@@ -71,6 +71,11 @@ def test_serve_takes_the_next_free_port_prints_it_and_opens_the_page_of_a_file_n
             assert port < int(address) < port + 100
             assert query == "kernel?file=reverse"
             assert server.line() == f"browser at {url}\n"
+            with urllib.request.urlopen(url) as response:
+                assert response.read() == b"the dashboard"
+            server.process.send_signal(signal.SIGINT)
+            out, err = server.process.communicate(timeout=60)
+            assert (server.process.returncode, out, err) == (0, "", "")
 
 
 def test_where_others_reach_the_server_it_says_how_a_script_is_shown(tmp_path: Path, command: Command) -> None:
@@ -81,18 +86,6 @@ def test_where_others_reach_the_server_it_says_how_a_script_is_shown(tmp_path: P
     assert written == ("", f"smemviz: {script}: has no main() to run; {recorded}")
 
 
-def test_serve_opens_no_browser_when_told_and_stops_on_ctrl_c() -> None:
-    with serving("--no-browser", "--port", str(free_port())) as server:
-        said = server.line()
-        url = said.split()[1]
-        assert said == f"smemviz: {url} (Ctrl-C to stop)\n"
-        with urllib.request.urlopen(url) as response:
-            assert response.read() == b"the dashboard"
-        server.process.send_signal(signal.SIGINT)
-        out, err = server.process.communicate(timeout=60)
-        assert (server.process.returncode, out, err) == (0, "", "")
-
-
 @pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGTERM")
 def test_serve_open_to_other_machines_says_what_they_may_do(tmp_path: Path) -> None:
@@ -100,7 +93,8 @@ def test_serve_open_to_other_machines_says_what_they_may_do(tmp_path: Path) -> N
         with serving("--no-browser", "--host", "0.0.0.0", "--port", str(free_port()), *paths) as server:
             assert server.line().startswith("smemviz: http://0.0.0.0:")
             server.process.send_signal(signal.SIGINT)
-            _, err = server.process.communicate(timeout=60)
+            out, err = server.process.communicate(timeout=60)
+            assert out == ""  # no browser was opened
             assert err == (
                 f"smemviz: 0.0.0.0 is open to other machines; {served} and the editor are served, every run within the "
                 "editor's limits. Nothing is measured, no revision read\n"

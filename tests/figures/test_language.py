@@ -196,7 +196,7 @@ def test_every_text_of_a_launch_is_a_message_or_data_and_none_stays_for_the_next
     assert as_json(drawn(found, launch, seen.hardware)) == english
 
 
-@pytest.mark.parametrize("sites", [True, False])
+@pytest.mark.parametrize("sites", [pytest.param(True, marks=pytest.mark.exhaustive), False])
 def test_what_there_is_not_is_said_in_messages(sites: bool) -> None:
     found = replace(recording("square"), device=None, engine="lockstep")
     launch = found["set_row_read_col"]

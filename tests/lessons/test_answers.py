@@ -172,6 +172,7 @@ def test_the_excess_in_cycles_says_how_much_time_a_conflict_can_cost() -> None:
         assert {str(max(limit for limit in (0, 5, 20, 50) if most >= limit))} == stage.right
 
 
+@pytest.mark.exhaustive
 def test_a_tiled_product_without_its_second_barrier_races(tmp_path: Path) -> None:
     source = (kernels_dir() / "matmul.py").read_text("utf-8")
     loop = source[source.index("def tiled(c, a, b):") :]

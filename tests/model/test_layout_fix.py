@@ -53,7 +53,7 @@ def test_the_smallest_fixes_of_the_gallery() -> None:
 
 
 def test_a_pad_scores_what_the_padded_kernel_counts() -> None:
-    for ipad in [0, 1, 2, 3, 4, 8, 16, 31, 32]:
+    for ipad in [0, 1, 2, 16, 31]:
         file = resources.kernels_dir() / "square.py"
         plain = smemviz.run(file, {"IPAD": 0}, "lockstep")["set_row_read_col_pad"]
         padded = smemviz.run(file, {"IPAD": ipad}, "lockstep")["set_row_read_col_pad"].summary()

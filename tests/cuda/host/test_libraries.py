@@ -106,8 +106,10 @@ int main() {
 
 @pytest.mark.parametrize(
     ("text", "printed"),
-    [(BLAS, BLAS_PRINTED), (RANDOM, "0.5, 0 outside\n5.0, 0 outside\n201\n")],
-    ids=["blas", "random"],
+    [
+        pytest.param(BLAS, BLAS_PRINTED, id="blas"),
+        pytest.param(RANDOM, "0.5, 0 outside\n5.0, 0 outside\n201\n", id="random", marks=pytest.mark.exhaustive),
+    ],
 )
 def test_numpy_does_what_a_library_would(
     write: Write, capsys: pytest.CaptureFixture[str], text: str, printed: str

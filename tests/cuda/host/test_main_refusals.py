@@ -53,11 +53,12 @@ def program(body: str) -> str:
             "main() ended with exits with status 3; it reads arguments: write them after --, as in smemviz run FILE "
             "-- 1024",
         ),
-        (
+        pytest.param(
             "cudaArray_t a; cudaFreeArray(a);",
             4,
             "main() ended with its host code calls cudaFreeArray(), which is missing here; leave it out, or write the "
             "launches in comments: // smemviz: kernel<<<grid, block>>>(...)",
+            marks=pytest.mark.exhaustive,
         ),
     ],
 )
@@ -85,7 +86,9 @@ def test_what_ends_a_program_is_a_finding_and_what_it_launched_is_kept(
             "cublasStatus_t s = cublasStrsm(h, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER); }\n",
             "6: its host code calls cublasStrsm(), which is missing here",
         ),
-        (HEAD + "int main() {}\n", "4: main() was run and launched no kernel"),
+        pytest.param(
+            HEAD + "int main() {}\n", "4: main() was run and launched no kernel", marks=pytest.mark.exhaustive
+        ),
         pytest.param(HEAD + "int main() { return 4; }\n", "4: exits with status 4", marks=pytest.mark.exhaustive),
         *(
             pytest.param(
