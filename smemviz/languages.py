@@ -89,6 +89,7 @@ CUDA_CPP = Language(
     views=("source", "compiled"),
     is_compiled=True,
 )
+CUDA_CPP_UNITS = (".cu", ".cpp", ".cc", ".cxx")  # endings of the other files of a program
 PTX = Language(
     title="PTX",
     lexer="ptx",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from smemviz.errors import InputError
+from smemviz.languages import CUDA_CPP_UNITS
 from smemviz.project import project_at
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 _MOST_DIGITS = 9  # of a number that counts
 _OLDEST_OF_TRITON = (7, 5)
 _MOST_CONFIGURATIONS = 9999
-_CPP = (".cu", ".cpp", ".cc", ".cxx")
 
 
 class Declares(Protocol):
@@ -102,8 +102,8 @@ def with_compiler(arguments: argparse.Namespace) -> Program | Path:
         return path
     program = read_program(path)
     for unit in arguments.units:
-        if unit.suffix not in _CPP:
-            raise InputError(f"{unit}: is not C++; the other files of a program end in {', '.join(_CPP)}")
+        if unit.suffix not in CUDA_CPP_UNITS:
+            raise InputError(f"{unit}: is not C++; the other files of a program end in {', '.join(CUDA_CPP_UNITS)}")
     if arguments.units:
         program = program.with_units([(unit.as_posix(), read_source(unit)) for unit in arguments.units])
     return compiled_as(arguments)(program)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from smemviz.measure.sweep.blas import by_loops, by_numpy
-from smemviz.measure.time.statistics import MAX_SAMPLES, MAX_SECONDS, MIN_SAMPLES, sample_until_known, spread
+from smemviz.measure.time.statistics import CAREFUL, QUICK, sample_until_known, spread
 
 
 class FakeClock:
@@ -47,7 +47,8 @@ def test_steady_samples_stop_as_soon_as_there_are_enough():
         clock.now += 0.01
         return 2.0
 
-    assert sample_until_known(sample, clock) == [2.0] * MIN_SAMPLES
+    assert sample_until_known(sample, clock) == [2.0] * CAREFUL.enough_samples
+    assert len(sample_until_known(sample, clock, QUICK)) == QUICK.enough_samples
 
 
 def test_the_warm_up_is_not_in_the_samples():
@@ -67,7 +68,7 @@ def test_noise_takes_more_samples_up_to_a_limit():
         clock.now += 0.001
         return float(random.normal(10, 3))
 
-    assert len(sample_until_known(sample, clock)) == MAX_SAMPLES
+    assert len(sample_until_known(sample, clock)) == CAREFUL.max_samples
 
 
 def test_time_runs_out_for_what_takes_long():
@@ -77,7 +78,8 @@ def test_time_runs_out_for_what_takes_long():
         clock.now += 1.0
         return clock.now
 
-    assert len(sample_until_known(sample, clock)) == int(MAX_SECONDS) + 1
+    assert len(sample_until_known(sample, clock)) == int(CAREFUL.max_seconds) + 1
+    assert len(sample_until_known(sample, clock, QUICK)) == QUICK.min_samples
 
 
 def test_the_product_comes_with_its_time() -> None:

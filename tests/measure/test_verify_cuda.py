@@ -88,7 +88,7 @@ def test_instructions_stand_at_the_accesses_that_they_make(program: CudaProgram)
         n for n, place in enumerate(text.places, 1) if place.line == 10 and text.lines.split("\n")[n - 1] == "["
     )
     given = ProfiledLaunch("turned", (instruction("load", number), instruction("load", 7777)), {})
-    first, other = placed(given, compiled, program.file).instructions
+    first, other = placed(given, compiled.text, program.file).instructions
     assert (first.file, first.line, first.column) == (program.file, 10, TEXT.split("\n")[9].index("tile"))
     assert (other.file, other.line, other.column) == ("/somewhere/turned.cu", 7777, None)
 
@@ -121,7 +121,7 @@ def test_every_access_of_the_reductions_is_accounted_for_as_an_h200_counted_it()
     counts: dict[str, int] = {}
     for launch, profiled in zip(recording.launches, captured.profiled("reduce_cu"), strict=True):
         moved = tuple(replace(one, line=one.line - left_out) for one in profiled.instructions)
-        given = placed(replace(profiled, instructions=moved), compiled, recording.file)
+        given = placed(replace(profiled, instructions=moved), compiled.text, recording.file)
         found = reconcile(launch, given, recording.source, recording.file, CC)
         assert found.sound
         assert found.unaccounted == ()

@@ -1,7 +1,7 @@
 """What Nsight Compute runs of a file of CUDA C++, and the way back from the lines it names to the text as written."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.running_launch import Place
 from smemviz.engines.options import LaunchOptions
 from smemviz.engines.recorder import LaunchOutcome
-from smemviz.frontends.cuda import Compiled, CudaProgram, compile_program
+from smemviz.frontends.cuda import CudaProgram, compile_program
+from smemviz.frontends.cuda.sources import Text
 from smemviz.measure.ncu.counters import ProfiledLaunch
 from smemviz.measure.ncu.sass import Instruction
 
@@ -46,14 +47,14 @@ def as_written(
 ) -> tuple[ProfiledLaunch, ...]:
     """Return launches whose instructions stand at the accesses of the text before it was compiled."""
     compiled = compile_program(program, list(dict.fromkeys(kernels)), "compiled")
-    return tuple(placed(launch, compiled, program.file) for launch in profiled)
+    return tuple(placed(launch, compiled.text, program.file) for launch in profiled)
 
 
-def placed(launch: ProfiledLaunch, compiled: Compiled, file: str) -> ProfiledLaunch:
+def placed(launch: ProfiledLaunch, text_of: Callable[[str], Text | None], file: str) -> ProfiledLaunch:
     """Return a launch whose instructions stand at the accesses that they make, in the text as it was written."""
 
     def place(instruction: Instruction) -> Instruction:
-        text = compiled.text(instruction.file)
+        text = text_of(instruction.file)
         access = text.access(instruction.line, instruction.kind) if text else None
         if text is None or access is None:
             return instruction

@@ -17,7 +17,7 @@ from smemviz.engines.recorder import LaunchOutcome
 from smemviz.frontends.ptx.ptx_places import placed
 from smemviz.frontends.ptx.ptx_program import PtxProgram
 from smemviz.measure.ncu.counters import ProfiledLaunch
-from smemviz.measure.ncu.sass import Instruction
+from smemviz.measure.ncu.cuda_ncu import placed as placed_at
 
 _FILE = re.compile(r"^(\s*\.file\s+(\d+)\s+)[^\n]*", re.MULTILINE)
 
@@ -54,12 +54,4 @@ def as_written(
     """Return launches whose instructions stand where those of the PTX do: in its source, where that is known."""
     ptx = placed(program)
     texts = {f"{number}.ptx": ptx.texts.get(path.replace("\\", "/")) for number, path in files_of(ptx.text).items()}
-
-    def place(instruction: Instruction) -> Instruction:
-        text = texts.get(Path(instruction.file).name)
-        access = text.access(instruction.line, instruction.kind) if text else None
-        if text is None or access is None:
-            return instruction
-        return replace(instruction, file=text.file or program.file, line=access.line, column=access.column)
-
-    return tuple(replace(launch, instructions=tuple(map(place, launch.instructions))) for launch in profiled)
+    return tuple(placed_at(launch, lambda file: texts.get(Path(file).name), program.file) for launch in profiled)

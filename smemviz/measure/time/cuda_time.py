@@ -24,7 +24,6 @@ from smemviz.engines.options import DEFAULT_OPTIONS, LaunchOptions, Progress
 from smemviz.engines.recorder import LaunchOutcome
 from smemviz.frontends.cuda.cuda_program import CudaProgram
 from smemviz.measure.time.meter import Meter, Timed
-from smemviz.messages import english
 from smemviz.recordings.measured import Timing
 
 
@@ -121,23 +120,20 @@ class _Timer(_Careful):
                 start(function, configuration, values, handle, cooperative=entry.is_cooperative)
 
             parameters = [list(arguments.parameters.values()) for arguments in sets]
-            notes = _notes(lambda: issue(parameters[0], 0), sets[0])
+            written = _written(lambda: issue(parameters[0], 0), sets[0])
             card.restore()
-            timing = self._meter.timing(issue, parameters, configuration, ready.layout.static, notes)
+            timing = self._meter.timing(issue, parameters, configuration, ready.layout.static, written)
         finally:
             driver.cuModuleUnload(module)
         self.kernels.append(entry.name)
         self.times.append(timing)
 
 
-def _notes(launch: Any, arguments: BoundArguments[Gpu]) -> list[str]:
-    """Say which arrays a launch reads and writes: those whose second launch differs from the first."""
+def _written(launch: Any, arguments: BoundArguments[Gpu]) -> list[str]:
+    """Return which arrays a launch reads and writes: those whose second launch differs from the first."""
     results = []
     for _ in range(2):
         launch()
         checked(driver.cuCtxSynchronize())
         results.append(arguments.bytes_by_name())
-    names = [name for name, data in results[0].items() if not np.array_equal(data, results[1][name])]
-    if not names:
-        return []
-    return [english("writes its input {names}: each replay sees what the last one left", names=", ".join(names))]
+    return [name for name, data in results[0].items() if not np.array_equal(data, results[1][name])]

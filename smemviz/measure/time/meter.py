@@ -69,10 +69,17 @@ class Meter:
         sets: Sequence[Sequence[Any]],
         config: Configuration,
         static_shared: int,
+        written: Sequence[str],
         notes: Sequence[str] = (),
     ) -> Timing:
-        """Return the time of a launch that ``issue`` makes, with each of the sets of arguments in turn."""
+        """Return the time of a launch that ``issue`` makes, with each of the sets of arguments in turn.
+
+        ``written`` are the arrays that it reads and writes.
+        """
         notes = list(notes)
+        if written:
+            names = ", ".join(written)
+            notes.append(english("writes its input {names}: each replay sees what the last one left", names=names))
         flush = cuda.device_array(2 * _l2_bytes(), np.uint8) if self._cold and len(sets) == 1 else None
         if self._cold:
             turns = english("cold: {copies} copies of the arguments push each other out of L2", copies=len(sets))

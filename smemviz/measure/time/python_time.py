@@ -85,14 +85,9 @@ class _Timer(_Careful):
             return True
         if self.progress:
             self.progress(len(self.times), len(self.times) + 1, function.name)
-        notes = []
-        if config.stream:
-            notes.append(english("launched on a stream by main(); timed alone on another"))
+        notes = [english("launched on a stream by main(); timed alone on another")] if config.stream else []
         with Arguments(arguments) as on_device:
             written = _written(dispatcher, config, on_device, function)
-            if written:
-                names = ", ".join(written)
-                notes.append(english("writes its input {names}: each replay sees what the last one left", names=names))
             size = sum(array.nbytes for array in arrays_in(on_device.values))
             sets = [on_device.values, *(_copied(on_device.values) for _ in range(self._meter.copies(size) - 1))]
 
@@ -101,7 +96,7 @@ class _Timer(_Careful):
 
             issue(sets[0], cuda.default_stream())  # compiles
             static = max(int(kernel.shared_mem_per_block) for kernel in dispatcher.overloads.values())
-            timing = self._meter.timing(issue, sets, config, static, notes)
+            timing = self._meter.timing(issue, sets, config, static, written, notes)
             on_device.restore()
         self.kernels.append(function.name)
         self.times.append(timing)

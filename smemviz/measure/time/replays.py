@@ -14,14 +14,10 @@ from cuda.bindings import driver
 from numba import cuda
 
 from smemviz.engines.gpu.ptx.driver import checked
-from smemviz.measure.time.statistics import Spread, spread
+from smemviz.measure.time.statistics import QUICK, Spread, sample_until_known, spread
 
 _REPLAY_MICROSECONDS = 2_000.0  # a replay this long hides what starting a graph costs
 _MAX_NODES = 1000
-_MIN_SAMPLES, _MAX_SAMPLES = 3, 200
-_SECONDS = 0.25  # of sampling, once there are _MIN_SAMPLES
-_WIDTH = 0.002  # of the median, as in ``statistics``
-_NARROW_ENOUGH = 20  # samples before the width is believed
 
 Issue = Callable[[Any], None]
 Work = Callable[[Any], None]
@@ -49,7 +45,7 @@ def replayed(issue: Issue) -> ReplayTime:
             issue(stream)
 
     replay = Replay(work)
-    samples = _samples(lambda: replay.microseconds() / nodes)
+    samples = sample_until_known(lambda: replay.microseconds() / nodes, time.monotonic, QUICK)
     replay.close()
     return ReplayTime(spread(samples), len(samples), nodes)
 
@@ -72,26 +68,12 @@ def queued(issue: Issue) -> ReplayTime:
 
     microseconds(1)
     calls = _enough(microseconds(1))
-    samples = _samples(lambda: microseconds(calls))
+    samples = sample_until_known(lambda: microseconds(calls), time.monotonic, QUICK)
     return ReplayTime(spread(samples), len(samples), calls)
 
 
 def _enough(microseconds: float) -> int:
     return min(max(math.ceil(_REPLAY_MICROSECONDS / max(microseconds, 0.1)), 1), _MAX_NODES)
-
-
-def _samples(sample: Callable[[], float]) -> list[float]:
-    """Take samples, after one that warms up, until the median is known or the time is up."""
-    sample()
-    samples: list[float] = []
-    start = time.monotonic()
-    while len(samples) < _MAX_SAMPLES:
-        samples.append(sample())
-        if len(samples) >= _NARROW_ENOUGH and spread(samples).relative_width <= _WIDTH:
-            break
-        if len(samples) >= _MIN_SAMPLES and time.monotonic() - start > _SECONDS:
-            break
-    return samples
 
 
 class Replay:

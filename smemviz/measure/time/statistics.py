@@ -3,14 +3,27 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-MIN_SAMPLES, MAX_SAMPLES = 50, 400
-WARM_UP_SECONDS, MAX_SECONDS = 0.3, 5.0
-WIDTH = 0.002  # of the median: stop when its interval is this narrow to each side
+_WIDTH = 0.002  # of the median: stop when its interval is this narrow to each side
 
 Clock = Callable[[], float]
+
+
+class Effort(NamedTuple):
+    """How long to warm up in seconds, and to sample: until so many are enough for a narrow median, or time is up."""
+
+    warm_up_seconds: float
+    enough_samples: int
+    max_samples: int
+    max_seconds: float
+    min_samples: int = 1
+
+
+CAREFUL = Effort(0.3, 50, 400, 5.0)
+QUICK = Effort(0.0, 20, 200, 0.25, 3)
 
 
 @dataclass(frozen=True)
@@ -48,17 +61,18 @@ def spread(samples: Sequence[float]) -> Spread:
     )
 
 
-def sample_until_known(sample: Callable[[], float], clock: Clock) -> list[float]:
-    """Warm up, then sample until the interval of the median is narrow, or the time is up."""
+def sample_until_known(sample: Callable[[], float], clock: Clock, effort: Effort = CAREFUL) -> list[float]:
+    """Warm up by a sample or more, then sample until the interval of the median is narrow, or the time is up."""
     start = clock()
-    while clock() - start < WARM_UP_SECONDS:
+    sample()
+    while clock() - start < effort.warm_up_seconds:
         sample()
     samples: list[float] = []
     start = clock()
-    while len(samples) < MAX_SAMPLES:
+    while len(samples) < effort.max_samples:
         samples.append(sample())
-        if len(samples) >= MIN_SAMPLES and spread(samples).relative_width <= WIDTH:
+        if len(samples) >= effort.enough_samples and spread(samples).relative_width <= _WIDTH:
             break
-        if clock() - start > MAX_SECONDS:
+        if len(samples) >= effort.min_samples and clock() - start > effort.max_seconds:
             break
     return samples
