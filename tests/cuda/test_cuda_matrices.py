@@ -178,10 +178,7 @@ REFUSED = {
         'unsigned a = 0;\n    asm volatile("mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 '
         '{%0,%0,%0,%0}, {%1,%1}, {%1,%1}, {%0,%0,%0,%0}, %1, 0x0;" : "+f"(out[0]) : "r"(a));'
     ),
-    "st.async": (
-        'unsigned a = 0;\n    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 '
-        '[%0], %0, [%0];" :: "r"(a));'
-    ),
+    "st.bulk": 'unsigned a = 0;\n    asm volatile("st.bulk.weak.shared::cta [%0], %1, 0;" :: "r"(a), "l"(out));',
     "tex.1d": "float f;\n    f = tex1Dfetch<float>(0, 0);\n    out[0] = f;",
 }
 

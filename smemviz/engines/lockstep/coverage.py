@@ -161,11 +161,6 @@ _OUT_OF_PTX = (
      "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes "
      "[%r1], [%l1, {%r2, %r3, %r4}], [%r5], {%r6};",
      "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes"),
-    ("tensor maps changed in a kernel", "tensormap.replace.tile.global_address.global.b1024.b64 [%l1], %l2;",
-     "tensormap.replace.tile.global_address.global.b1024.b64"),
-    ("stores that an mbarrier counts",
-     "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r1], %r2, [%r3];",
-     "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32"),
     ("tensor memory of compute capability 10.0", "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r1], 64;",
      "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32"),
     ("barriers under a condition", "@%p1 bar.sync 0;", "a barrier under a condition"),

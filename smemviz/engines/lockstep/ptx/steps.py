@@ -6,12 +6,14 @@ from smemviz.engines.lockstep.ptx.code.blocks import Block
 from smemviz.engines.lockstep.ptx.code.module import Instruction, PtxError, Register, Special
 from smemviz.engines.lockstep.ptx.instructions import (
     arithmetic,
+    async_stores,
     bits,
     comparisons,
     copies,
     host_calls,
     loads,
     matrices,
+    tensor_map_edits,
     warp_groups,
     warps,
 )
@@ -24,13 +26,14 @@ FAMILIES: dict[str, arithmetic.Family] = {
     "arithmetic": arithmetic.FAMILY,
     "moves and bits": bits.FAMILY,
     "comparisons and conversions": comparisons.FAMILY,
-    "loads and stores": loads.FAMILY,
+    "loads and stores": {**loads.FAMILY, "st": async_stores.store},
     "atomics": loads.UPDATES,
     "lanes of a warp": warps.FAMILY,
     "matrices in shared memory": matrices.MOVES,
     "products of matrices": matrices.PRODUCTS,
     "products of warp groups": warp_groups.FAMILY,
     "asynchronous copies": copies.FAMILY,
+    "tensor maps": tensor_map_edits.FAMILY,
     "calls of the host's": host_calls.FAMILY,
 }
 TABLE: arithmetic.Family = {name: build for family in FAMILIES.values() for name, build in family.items()}

@@ -97,6 +97,15 @@ def encoded(
     return made.view(np.uint8)
 
 
+def replace_field(data: NDArray[np.uint8], name: str, axis: int, value: int) -> None:
+    """Change one field of a map's bytes, where it has several that of an axis; innermost first."""
+    made = data.view(_LAYOUT)
+    if made[name].ndim > 1:
+        made[name][0, axis] = value
+    else:
+        made[name][0] = value
+
+
 def decoded(data: NDArray[np.uint8]) -> TensorMap | None:
     """Return what 128 bytes say, None where they are no map."""
     (made,) = np.ascontiguousarray(data).view(_LAYOUT)

@@ -23,7 +23,7 @@ Known = Callable[[str], Register | Symbol | None]
 
 _SPECIAL = re.compile(
     r"%(tid|ntid|ctaid|nctaid|laneid|warpid|nwarpid|smid|nsmid|gridid|clock|clock_hi|clock64|globaltimer|globaltimer_lo"
-    r"|globaltimer_hi|lanemask_\w+|dynamic_smem_size|total_smem_size|aggr_smem_size|envreg\d+|cluster\w*"
+    r"|globaltimer_hi|lanemask_\w+|dynamic_smem_size|total_smem_size|aggr_smem_size|envreg\d+|n?cluster\w*"
     r"|is_explicit_cluster|reserved_smem\w*|current_graph_exec|pm\d+\w*)(\.[xyzw])?"
 )
 _INTEGER = re.compile(r"-?(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?")

@@ -36,6 +36,7 @@ _DECLARED = re.compile(r"\.(\w+)\s+([\w$%]+)\s*((?:\[[^\]]*\]\s*)*)")
 _LOCATION = re.compile(r"\.loc\s+(\d+)\s+(\d+)[^\n]*?(?:inlined_at\s+(\d+)\s+(\d+)[^\n]*)?(?:\n|$)")
 _CLUSTER = re.compile(r"\.reqnctapercluster\s+(\d+)\s*(?:,\s*(\d+)\s*)?(?:,\s*(\d+))?")
 _LABEL = re.compile(r"([\w$%]+)\s*:(?!:)")
+_OPCODE = re.compile(r"[\w.:]*")
 _MANY = re.compile(r"([\w$%]+)<(\d+)>")
 _NUMBERED = re.compile(r"(.*?)(\d+)")
 _GUARD = re.compile(r"@(!?)\s*([\w$%]+)\s+")
@@ -252,9 +253,9 @@ class _Body:
             if not isinstance(register, Register):
                 raise PtxError(f"{match[2]} is no register", self._place)
             guard, words = Guard(register, bool(match[1])), words[match.end() :]
-        opcode, _, rest = words.partition(" ")
+        opcode = words[: _end(_OPCODE, words, 0)]  # what people write in asm may have no blank behind it
         try:
-            operands = tuple(operand(part, self._known) for part in split(rest))
+            operands = tuple(operand(part, self._known) for part in split(words[len(opcode) :].strip()))
         except PtxError as error:
             raise PtxError(f"{_shown(words)}: {error.what}", self._place) from None
         self._function.body.append(Instruction(tuple(opcode.split(".")), guard, operands, self._place, words))

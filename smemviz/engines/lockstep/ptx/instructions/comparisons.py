@@ -15,6 +15,7 @@ from smemviz.engines.lockstep.ptx.code.module import (
     as_tf32,
     from_bf16,
 )
+from smemviz.engines.lockstep.ptx.instructions import small_floats
 from smemviz.engines.lockstep.ptx.instructions.arithmetic import ROUNDED, Family, simple
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
@@ -129,6 +130,8 @@ def _test(kernel: Kernel, instruction: Instruction) -> Action:
 
 
 def _convert(kernel: Kernel, instruction: Instruction) -> Action:
+    if small_floats.converts(instruction):
+        return small_floats.convert(kernel, instruction)
     if len(instruction.types) < 2:
         raise PtxError(f"{instruction.text} is not executed", instruction.place)
     to, source = instruction.types[0], instruction.types[1]
@@ -149,7 +152,8 @@ def _convert(kernel: Kernel, instruction: Instruction) -> Action:
     if to == "tf32":
         last = lambda v: as_tf32(v).view(np.uint32)  # noqa: E731
     elif to == "bf16":
-        last = lambda v: as_bf16(v.astype(np.float32))  # noqa: E731
+        narrow = _narrowing(to, rounding)
+        last = lambda v: narrow(v.astype(np.float32))  # noqa: E731
     elif source_dtype.kind == "f" and dtype.kind in "iu":
         last = _to_integer(dtype, rounding)
     elif source_dtype.kind == "f" and rounding.endswith("i"):
@@ -159,6 +163,8 @@ def _convert(kernel: Kernel, instruction: Instruction) -> Action:
     elif instruction.has("sat"):
         limits = np.iinfo(dtype)
         last = lambda v: np.clip(v.astype(np.int64), limits.min, limits.max).astype(dtype)[()]  # noqa: E731
+    elif to == "f16" and source_dtype.itemsize > 2 and rounding != "rn":
+        last = _narrowing(to, rounding)
     elif dtype in (np.float32, np.float64) and rounding in ROUNDED:
         last = lambda v: directed("cvt", ROUNDED[rounding], v.astype(dtype), v)[()]  # noqa: E731
     else:
@@ -184,10 +190,33 @@ def _to_integer(dtype: Any, rounding: str) -> Callable[[Value], Value]:
 def _convert_two(kernel: Kernel, instruction: Instruction, to: str) -> Action:
     high, low = (read(kernel, operand, "f32") for operand in instruction.operands[1:3])
     put = write(kernel, instruction.operands[0], "b32")
-    narrow: Callable[[Value], Value] = as_bf16
-    if to == "f16x2":
-        narrow = lambda v: v.astype(np.float16).view(np.uint16)  # noqa: E731
-    return lambda m: put(m, (narrow(high(m)).astype(np.uint32) << np.uint32(16)) | narrow(low(m)).astype(np.uint32))
+    narrow = _narrowing(to[:-2], next((word for word in instruction.words if word in ("rz", "rm", "rp")), "rn"))
+
+    def bits(value: Value) -> Value:
+        return narrow(np.maximum(value, 0) if relu else value).view(np.uint16).astype(np.uint32)
+
+    relu = instruction.has("relu")
+    return lambda m: put(m, (bits(high(m)) << np.uint32(16)) | bits(low(m)))
+
+
+def _narrowing(kind: str, rounding: str) -> Callable[[Value], Value]:
+    """Return a conversion to ``f16``, or to the bits of ``bf16``, that rounds as it says."""
+    if rounding not in ("rz", "rm", "rp"):
+        return as_bf16 if kind == "bf16" else lambda v: v.astype(np.float16)
+
+    def directed_bfloat(value: Value) -> Value:
+        bits = value.view(np.uint32)
+        away = (bits & 0xFFFF > 0) & {"rz": np.False_, "rm": bits >> 31 == 1, "rp": bits >> 31 == 0}[rounding]
+        return np.where(np.isnan(value), 0x7FFF, (bits >> 16) + away).astype(np.uint16)[()]
+
+    def directed_half(value: Value) -> Value:
+        half = value.astype(np.float16)
+        wide = half.astype(value.dtype)
+        beyond = {"rz": np.abs(wide) > np.abs(value), "rm": wide > value, "rp": wide < value}[rounding]
+        to = {"rz": 0, "rm": -np.inf, "rp": np.inf}[rounding]
+        return np.where(beyond, np.nextafter(half, np.float16(to)), half)[()]
+
+    return directed_bfloat if kind == "bf16" else directed_half
 
 
 FAMILY: Family = {

@@ -119,7 +119,12 @@ def _load_parameter(name: str, offset: int, width: int, dtype: Any, puts: list[W
     return run
 
 
-def _store(kernel: Kernel, instruction: Instruction) -> Action:
+def plain_store(kernel: Kernel, instruction: Instruction) -> Action:
+    """Return what a store by the threads themselves does.
+
+    Raises:
+        PtxError: for one that is not executed.
+    """
     if instruction.has("async", "bulk"):
         raise PtxError(f"{'.'.join(instruction.words)} is not executed", instruction.place)
     width, space = SIZES[instruction.type], space_of(instruction)
@@ -214,7 +219,6 @@ def _fence(kernel: Kernel, instruction: Instruction) -> Action:
 
 FAMILY: Family = {
     **dict.fromkeys(("ld", "ldu"), _load),
-    "st": _store,
     **dict.fromkeys(("membar", "fence"), _fence),
     "cvta": _convert_address,
     "isspacep": _is_in_space,

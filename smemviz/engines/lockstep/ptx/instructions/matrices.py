@@ -24,6 +24,7 @@ from smemviz.engines.lockstep.ptx.code.module import (
 )
 from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
 from smemviz.engines.lockstep.ptx.instructions.loads import address_of, dtype_name, space_of
+from smemviz.engines.lockstep.ptx.instructions.small_floats import floats
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.memory import SHARED_WINDOW, SPACES, WINDOWS, spaces
@@ -34,7 +35,13 @@ _ROW_BYTES = 16
 _GROUP, _IN_GROUP = _LANE // 4, _LANE % 4
 _SHAPE = re.compile(r"m16n8k(\d+)")
 _SIZES = re.compile(r"m(\d+)n(\d+)k(\d+)")
-_DEEP = {"f16": (8, 16), "bf16": (8, 16), "tf32": (4, 8), "s8": (16, 32), "u8": (16, 32)}
+_PARTS: dict[str, Any] = {
+    "f16": np.float16,
+    "bf16": np.uint16,
+    "s8": np.int8,
+    **dict.fromkeys(("u8", "e4m3", "e5m2"), np.uint8),
+}
+_DEEP = {"f16": (8, 16), "bf16": (8, 16), "tf32": (4, 8), **dict.fromkeys(("s8", "u8", "e4m3", "e5m2"), (16, 32))}
 
 
 def whole_warps(m: Machine, instruction: Instruction) -> None:
@@ -97,7 +104,7 @@ def _elements(rows: Any, transposed: bool) -> tuple[Any, Any]:
 
 def _product(kernel: Kernel, instruction: Instruction) -> Action:
     shape = next((match for word in instruction.words if (match := _SHAPE.fullmatch(word))), None)
-    kinds = instruction.types[-4:]
+    kinds = [word for word in instruction.words if word in (*_DEEP, "f32", "s32")][-4:]
     if (
         shape is None
         or len(kinds) < 4
@@ -160,14 +167,15 @@ def _pieces(m: Machine, source: Read, kind: str) -> list[tuple[int, NDArray[Any]
     if kind in ("f32", "s32", "tf32"):
         number = words.view(np.int32 if kind == "s32" else np.float32)
         return [(0, as_tf32(number) if kind == "tf32" else number)]
-    dtype: Any = {"f16": np.float16, "bf16": np.uint16, "s8": np.int8, "u8": np.uint8}[kind]
     count = 4 // _width(kind)
-    parts = words.view(dtype).reshape(len(words), 32, count)
-    return [(place, from_bf16(parts[..., place]) if kind == "bf16" else parts[..., place]) for place in range(count)]
+    parts = words.view(_PARTS[kind]).reshape(len(words), 32, count)
+    if kind in ("bf16", "e4m3", "e5m2"):
+        parts = from_bf16(parts) if kind == "bf16" else floats(kind)[parts]
+    return [(place, parts[..., place]) for place in range(count)]
 
 
 def _width(kind: str) -> int:
-    return {"tf32": 4, "s8": 1, "u8": 1}.get(kind, 2)
+    return {"tf32": 4, "s8": 1, "u8": 1, "e4m3": 1, "e5m2": 1}.get(kind, 2)
 
 
 def _wmma(kernel: Kernel, instruction: Instruction) -> Action:

@@ -22,6 +22,7 @@ from smemviz.engines.lockstep.ptx.code.module import (
 )
 from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
 from smemviz.engines.lockstep.ptx.instructions.mbarriers import group_action
+from smemviz.engines.lockstep.ptx.instructions.small_floats import floats
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.pipelines import PRODUCT
@@ -36,20 +37,6 @@ _LANE = np.arange(_THREADS)
 _ROW, _COLUMN = _LANE // 32 * 16 + _LANE % 32 // 4, _LANE % 4
 
 
-def _floats8(fraction: int, bias: int) -> NDArray[np.float32]:
-    """Return the numbers that 8 bits mean, by these; those with all bits of the exponent set are told by the caller."""
-    bits = np.arange(256)
-    exponent, part = (bits & 127) >> fraction, (bits & ((1 << fraction) - 1)) / (1 << fraction)
-    value = np.where(exponent == 0, part * 2.0 ** (1 - bias), (1 + part) * 2.0 ** (exponent - bias))
-    return np.where(bits & 128, -value, value).astype(np.float32)
-
-
-_E4M3, _E5M2 = _floats8(3, 7), _floats8(2, 15)
-_E4M3[[127, 255]] = np.nan
-_E5M2[[124, 252]] = np.inf, -np.inf
-_E5M2[[125, 126, 127, 253, 254, 255]] = np.nan
-
-
 def _numbers(bits: NDArray[Any], kind: str) -> NDArray[Any]:
     match kind:
         case "f16":
@@ -58,10 +45,8 @@ def _numbers(bits: NDArray[Any], kind: str) -> NDArray[Any]:
             return np.asarray(from_bf16(bits))
         case "tf32":  # the lowest 13 bits are not looked at
             return (bits & np.uint32(0xFFFFE000)).view(np.float32)
-        case "e4m3":
-            return np.asarray(_E4M3[bits])
-        case "e5m2":
-            return np.asarray(_E5M2[bits])
+        case "e4m3" | "e5m2":
+            return np.asarray(floats(kind)[bits])
     return bits.view(np.int8 if kind == "s8" else np.uint8).astype(np.int32)
 
 
@@ -112,7 +97,7 @@ def _product(kernel: Kernel, instruction: Instruction) -> Action:
     values = [flag.value if isinstance(flag, Number) else 0 for flag in flags]
     factor = values[0] * values[1] if len(values) > 1 else 1
     across = [bool(value) for value in values[2:]]
-    across = [False, *across] if in_registers else across
+    across = [False, *across] if in_registers and across else across
     matrices = [
         _Matrix(rows, kind, bool(turned))
         for rows, kind, turned in zip((_ROWS, int(shape[1])), (a_kind, b_kind), across or (0, 0), strict=True)
