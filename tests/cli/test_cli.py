@@ -328,8 +328,6 @@ def test_a_reader_that_leaves_early_causes_no_complaint() -> None:
     for options in ([], ["--json"]):
         command = [*COMMAND, "show", REVERSE, *options]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-            assert process.stdout is not None
-            assert process.stderr is not None
             process.stdout.close()
             assert process.stderr.read() == b""
         assert process.returncode == 141

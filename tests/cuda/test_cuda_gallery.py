@@ -214,5 +214,4 @@ def test_the_recordings_of_an_h200_say_what_lockstep_says(name: str) -> None:
         assert one.summary() == other.summary()
         for addresses, wanted in zip(relative_addresses(one), relative_addresses(other), strict=True):
             np.testing.assert_array_equal(addresses, wanted)  # ptxas may place shared arrays in another order
-        assert one.time is not None
         assert one.time.median_us > one.time.floor_us > 0

@@ -192,8 +192,6 @@ def deeper(lines: list[Line]) -> list[Line]:
 
 def kernel_of(path: Path) -> Callable[..., object]:
     spec = importlib.util.spec_from_file_location("k", path)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.k

@@ -47,6 +47,23 @@ def test_names_of_a_module_may_begin_with_an_underscore(tmp_path: Path) -> None:
     assert np.array_equal(found, 2 * LANE + 2)
 
 
+OF_THE_HOST = """
+assert cuda.detect()
+free, total = cuda.current_context().get_memory_info()
+assert 0 < free <= total
+assert cuda.current_context().device.compute_capability == (9, 0)
+with cuda.gpus[0] as device:
+    assert len(cuda.gpus) == 1 and cuda.gpus.current.id == cuda.gpus.lst[0].id == 0
+device = cuda.get_current_device()
+assert device.COMPUTE_CAPABILITY == (9, 0) and device.MULTIPROCESSOR_COUNT == 132
+assert device.MAX_THREADS_PER_MULTIPROCESSOR == 2048 and device.CLOCK_RATE > 0
+device.reset()
+a = cuda.to_device(np.arange(12.0).reshape(1, 12))
+assert a.alloc_size == 96 and a.squeeze().shape == (12,)
+assert [part.copy_to_host().sum() for part in a.squeeze().split(6)] == [15.0, 51.0]
+"""
+
+
 def test_what_a_kernel_of_public_scripts_computes(tmp_path: Path) -> None:
     math = "from cmath import exp\nfrom numpy import log2\nfrom math import floor"
     host = "@numba.njit\ndef f(x):\n    return x + 1\n\ng = cuda.jit(device=True)(f)"
@@ -58,6 +75,8 @@ def test_what_a_kernel_of_public_scripts_computes(tmp_path: Path) -> None:
         ("for j in range(1.9, 3.9, 1.0):\n    out[i] += 100 * j", "", np.full(32, 300)),  # j is 1 and 2
         ("for j in range(*((0, 3), (3, 5))[i % 2]):\n    out[i] += j", "", np.where(LANE % 2 == 0, 3, 7)),
         (f"{row}own[:] = (5.0, 6.0)\nout[i] = tile[i, 0] * tile[i, 2] + own[1]", "", LANE * (LANE + 2) + 6),
+        ("breakpoint()\nout[i] = i", "", LANE),  # stops nothing
+        ("out[i] = i", OF_THE_HOST, LANE),
     ]:
         assert np.allclose(kernel(tmp_path, f"i = cuda.grid(1)\n{body}", before), wanted), body
 
@@ -178,22 +197,6 @@ assert np.array_equal(out, (points[:, 0] * points[:, 1]).sum() + 1000 * points[:
 
 
 # --- the host
-
-
-def test_a_program_is_told_of_the_device_that_lockstep_stands_in_for(tmp_path: Path) -> None:
-    before = """
-assert cuda.detect()
-free, total = cuda.current_context().get_memory_info()
-assert 0 < free <= total
-assert cuda.current_context().device.compute_capability == (9, 0)
-with cuda.gpus[0] as device:
-    assert len(cuda.gpus) == 1 and cuda.gpus.current.id == cuda.gpus.lst[0].id == 0
-device = cuda.get_current_device()
-assert device.COMPUTE_CAPABILITY == (9, 0) and device.MULTIPROCESSOR_COUNT == 132
-assert device.MAX_THREADS_PER_MULTIPROCESSOR == 2048 and device.CLOCK_RATE > 0
-device.reset()
-"""
-    assert np.array_equal(kernel(tmp_path, "i = cuda.grid(1)\nout[i] = i", before), LANE)
 
 
 def test_globals_that_stay_as_they_were_are_not_said_to_have_changed(tmp_path: Path) -> None:

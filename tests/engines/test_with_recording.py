@@ -112,18 +112,15 @@ def test_a_recording_is_named_after_the_first_kernel_that_is_not_numba_s() -> No
     assert recorded.file == Path(__file__).as_posix()
 
 
-def test_a_launch_that_no_device_would_start_is_a_finding() -> None:
-    with smemviz.recording(engine="lockstep") as recorded:
-        kernel_under_test()[1, 2048](np.zeros(32, np.int32))
-    assert (len(recorded.launches), [finding.kind for finding in recorded.findings]) == (0, ["launch_refused"])
-    assert recorded.file == Path(__file__).as_posix()
-
-
-def test_nothing_recorded_says_so() -> None:
+def test_nothing_recorded_says_so_and_a_launch_that_no_device_would_start_is_a_finding() -> None:
     with smemviz.recording(engine="lockstep") as recorded, pytest.raises(InputError, match="read after its end"):
         recorded.launches  # noqa: B018
     with pytest.raises(InputError, match="launch a kernel in the with statement"):
         recorded["kernel"]
+    with smemviz.recording(engine="lockstep") as recorded:
+        kernel_under_test()[1, 2048](np.zeros(32, np.int32))
+    assert (len(recorded.launches), [finding.kind for finding in recorded.findings]) == (0, ["launch_refused"])
+    assert recorded.file == Path(__file__).as_posix()
 
 
 def test_the_function_has_its_name_although_a_module_has_it_too() -> None:

@@ -119,7 +119,6 @@ def test_a_tile_that_a_tensor_copy_fills_gets_a_swizzle_that_copies_have_and_no_
     recording = load(folder / "turn.cu.smem.npz")
     matrices = next(s for (_, op), s in explained(recording, "turn_plain").items() if op == "ldmatrix_x4")
     assert matrices.pad is None
-    assert matrices.swizzle is not None
     assert matrices.swizzle.layout == Swizzle(64, 3, 3)
     assert matrices.fix == (
         "Swizzle to tile[i ^ ((i / 64 % 8) << 3)]: no excess is left at its one access, 1,792 before. "
@@ -163,7 +162,6 @@ def test_columns_that_are_no_power_of_two_are_irregular_and_get_a_pad_all_the_sa
         "Pad the row of tile by 2, (20, 32) -> (20, 34) (160 bytes more), "
         "or swizzle to tile[r, c ^ ((r % 16) << 1)]: 16 of 364 excess wavefronts remain."
     )
-    assert said.pad is not None
     assert [score.wavefronts for score in said.pad.before] == [20, 384]
     assert [score.wavefronts for score in said.pad.after] == [20, 36]
 
@@ -234,7 +232,6 @@ def test_what_was_not_logged_is_not_spoken_for() -> None:
     totals = Totals(*(np.array([n]) for n in (7, 224, 7, 0)), degrees)
     one = launch((site("tile", "shared", "load"),), [(0, 1024 + 128 * LANES)], (TILE,), totals)
     (said,) = explain(one)
-    assert said.fix is not None
     assert said.fix.endswith("no excess is left at its one access, 31 before. Based on the logged requests only.")
     one = launch((site("held", "shared", "load"),), [], (array("held", "shared", (32,), 1024),))
     assert explain(one) == (Explained((), "unknown", "None of its requests was logged."),)

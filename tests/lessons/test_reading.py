@@ -72,7 +72,6 @@ def test_lanes_that_a_hint_names_do_collide() -> None:
         (right,) = stage.right
         for pad in range(int(right)):
             found = re.search(r"lanes (\d+) and (\d+) both ask bank (\d+)", stage.hint(str(pad)))
-            assert found is not None
             one, other, bank = map(int, found.groups())
             words = [lane % rows * (32 + pad) + lane // rows for lane in (one, other)]  # down one column, then the next
             assert words[0] != words[1]

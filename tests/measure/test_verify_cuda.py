@@ -168,7 +168,6 @@ def agreeing(launch: Launch) -> Reconciled:
 def test_what_the_compiler_made_of_an_access_is_its_verdict(program: CudaProgram) -> None:
     written, compiled = both(program)
     found = through_compiled(written, compiled, agreeing(compiled), CC)
-    assert found is not None
     rows = {(site.line, site.op): row for site, row in zip(written.sites, found.hardware, strict=True)}
     assert (rows[6, "store"].verdict, rows[6, "store"].because) == ("agrees", "so")
     assert rows[7, "load"].because == "the compiler leaves none of its 2 requests"

@@ -54,7 +54,6 @@ def test_a_broadcast_of_pairs_shows_the_merge_rule() -> None:
 def test_fermi_has_one_way_more_for_16_bytes() -> None:
     fermi = gpu(on_every_gpu(access(16, 16, dtype="complex128"), H200), "Fermi")
     assert fermi.cost == Cost(8, 8, 2)
-    assert fermi.basis is not None
     assert fermi.basis.kind == "assumed"
     assert [(step.respect, step.before, step.after) for step in fermi.steps] == [
         ("merging", Cost(4, 4, 1), Cost(4, 4, 1)),

@@ -61,8 +61,6 @@ def test_a_recording_and_itself_differ_in_nothing(tmp_path: Path) -> None:
 def test_another_constant_changes_counts_at_the_same_sites(tmp_path: Path) -> None:
     pair = only(diff(run(tmp_path), run(tmp_path, PITCH=32)))
     before, after = pair.sites[2].counts
-    assert before
-    assert after
     # a column of a tile 32 wide lies in one bank
     assert (before.wavefronts, after.wavefronts) == (32, 1024)
     assert (before.max_degree, after.max_degree) == (1, 32)

@@ -70,7 +70,6 @@ def test_a_matrix_filled_with_zeros_is_loaded_with_its_zeros() -> None:
         (Size(2000, 2000, 2000), ((2016, 2016), (2016, 2016)), (63, 63), 512_096_256),
     ]:
         given = filled(size, *shapes)
-        assert given is not None
         assert given.loads(*grid) == loaded
         assert filled(size, (size.m, size.k), (size.k, size.n)) is None
 
@@ -82,7 +81,6 @@ def test_the_formula_of_a_kernel_without_edges_is_what_it_loads() -> None:
     rows = {row.kernel: row for row in products(size, 16, live, None)}
     for kernel in ("tiled", "tiled_swapped", "tiled_dynamic", "tiled_any", "tiled_integer", "register_1d"):
         moved = rows[kernel].moved
-        assert moved is not None
         assert rows[kernel].formula == moved.elements_loaded, kernel
     assert (rows["tiled"].filled, rows["tiled_any"].filled) == (Size(32, 32, 48), None)
 

@@ -78,7 +78,6 @@ def test_a_pdf_is_vectors_and_text(export: Export, square_file: Path, tmp_path: 
     out = tmp_path / "banks.pdf"
     export(square_file, "--figure", "banks", *TRANSPOSE, "--width", "17", "--caption", "", "-o", out)
     pdf = pypdf.PdfReader(out, strict=True)
-    assert pdf.metadata is not None
     assert "recorded on NVIDIA H200" in (pdf.metadata.subject or "")
     (page,) = pdf.pages
     assert float(page.mediabox.width) / 72 * 2.54 == pytest.approx(17.0, rel=1e-2)
@@ -128,7 +127,6 @@ def test_a_figure_as_html_holds_all_it_needs(export: Export, square_file: Path, 
     export(square_file, "--figure", name, "-o", tmp_path / "figure.html")
     text = (tmp_path / "figure.html").read_text("utf-8")
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
-    assert policy is not None
     assert "default-src 'none'" in policy[1]
     assert "http" not in policy[1]
     assert '"modeBarButtonsToRemove":["sendChartToCloud"]' in text

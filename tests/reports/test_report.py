@@ -35,7 +35,6 @@ def page_of(recording: Recording) -> str:
 
 def data_of(text: str) -> dict[str, Any]:
     packed = re.search(r'id="data">([^<]*)<', text)
-    assert packed is not None
     found: dict[str, Any] = json.loads(zlib.decompress(b64decode(packed[1])))
     return found
 

@@ -102,7 +102,6 @@ def test_older_compilers_say_in_a_comment_where_the_user_called_it() -> None:
     assert [line.split()[1:4] for line in text.splitlines() if ".loc" in line] == [["1", "1", "0"], ["1", "2", "0"]]
     assert places == {1: (Place(11, 21), Place(11, 28))}
     softmax = PythonText("", SOFTMAX, "", places[1]).access(2)  # behind the name of what is called
-    assert softmax is not None
     assert softmax.source == "tl.max(values, axis=0)"
 
 
@@ -113,10 +112,8 @@ def test_a_place_is_the_innermost_call_that_begins_there() -> None:
     assert [one.source for one in sources if one] == ["tl.load(x + 1)", "y + tl.dot(y, y)", "tl.dot(y, y)"]
     assert text.access(5) is None
     found = text.function(3, 15)
-    assert found is not None
     assert (found.name, found.line, found.parameters) == ("k", 1, ("x",))
     softmax = PythonText("", SOFTMAX, "", (Place(13, 50),)).access(1)
-    assert softmax is not None
     assert softmax.source == "tl.sum(numerator, axis=0)"
 
 

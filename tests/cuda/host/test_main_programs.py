@@ -179,7 +179,6 @@ def test_ctrl_c_keeps_what_was_recorded(write: Write) -> None:
     output = path.with_name("kept.smem.npz")
     words = [sys.executable, "-m", "smemviz", "run", str(path), "-o", str(output), "--kernel", "k"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True) as process:
-        assert process.stdout is not None
         assert process.stdout.readline() == b"asleep\n"
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)

@@ -168,15 +168,13 @@ def test_a_long_time_is_a_line_among_lines(monkeypatch, capsys):
     assert capsys.readouterr().err == "tiled will take about 40 s\n1/8 tiled\n"
 
 
-@pytest.mark.exhaustive
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
-def test_ctrl_c_stops_a_long_run_with_one_line_and_leaves_nothing(tmp_path):
-    """The run would take minutes; it has said so before it is stopped."""
-    (tmp_path / "long.py").write_text(LONG, encoding="utf-8")
+def stopped(folder, text):
+    """Run a file that would take minutes and stop it once it has said so; return that, the code, and what it wrote."""
+    (folder / "long.py").write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "smemviz", "run", "long.py", "--engine", "lockstep", "-o", "long.smem.npz"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
             said = process.stderr.readline()
@@ -184,9 +182,19 @@ def test_ctrl_c_stops_a_long_run_with_one_line_and_leaves_nothing(tmp_path):
             out, err = process.communicate(timeout=60)
         finally:
             process.kill()
+    return said, process.returncode, out, err
+
+
+@pytest.mark.exhaustive
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
+def test_ctrl_c_stops_a_long_run_with_one_line_and_keeps_the_launches_before_it(tmp_path):
+    said, *rest = stopped(tmp_path, LONG)
     assert said.startswith("smemviz: kernel will take about ")
-    assert (process.returncode, out, err) == (130, "", "smemviz: stopped before it was done; nothing was saved\n")
+    assert rest == [130, "", "smemviz: stopped before it was done; nothing was saved\n"]
     assert [path.name for path in tmp_path.iterdir() if path.suffix != ".py"] == []
+    said, code, _, _ = stopped(tmp_path, SERIAL)
+    assert (said.startswith("smemviz: serial will take about "), code) == (True, 130)
+    assert [launch.kernel for launch in load(tmp_path / "long.smem.npz").launches] == ["short"]
 
 
 SERIAL = """
@@ -208,21 +216,3 @@ def main():
     short[1, 32](a)
     serial[1, 1](a)
 """
-
-
-@pytest.mark.exhaustive
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
-def test_ctrl_c_stops_a_loop_of_one_thread_and_keeps_the_launches_before_it(tmp_path):
-    (tmp_path / "long.py").write_text(SERIAL, encoding="utf-8")
-    command = [sys.executable, "-m", "smemviz", "run", "long.py", "--engine", "lockstep", "-o", "long.smem.npz"]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            said = process.stderr.readline()
-            process.send_signal(signal.SIGINT)
-            process.communicate(timeout=60)
-        finally:
-            process.kill()
-    assert said.startswith("smemviz: serial will take about ")
-    assert process.returncode == 130
-    assert [launch.kernel for launch in load(tmp_path / "long.smem.npz").launches] == ["short"]

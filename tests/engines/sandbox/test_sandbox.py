@@ -309,7 +309,6 @@ def test_when_the_server_is_killed_its_processes_end_and_leave_nothing(tmp_path:
     command = [sys.executable, "-c", _SERVER, endless]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
-        assert server.stdout is not None
         workers = [int(pid) for pid in server.stdout.readline().split()]
         assert workers
         server.kill()

@@ -81,7 +81,6 @@ def test_what_a_process_held_that_was_killed_is_free_again(tmp_path: Path) -> No
     with subprocess.Popen(
         [sys.executable, "-c", take, str(file)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
-        assert other.stdout is not None
         assert other.stdout.readline() == "[0, 0, 1]\n"
         assert turns.place(asked("b1")) == 1  # two of a run, and b comes before the third
         other.kill()
