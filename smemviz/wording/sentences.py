@@ -126,7 +126,7 @@ def _global_headline(launch: Launch) -> str:
         return _("No shared memory is used")
     site, worst = max(known, key=lambda pair: pair[1].logged_sectors - pair[1].fewest)
     if worst.logged_sectors == worst.fewest:
-        return _("No shared memory is used, and every access is coalesced: no request moves more sectors than it needs")
+        return _("No shared memory is used, and every access is coalesced")
     return _(
         "{each:.4g} sectors per request of {site}, {share} of their bytes used",
         each=worst.logged_sectors / worst.logged,
