@@ -90,10 +90,7 @@ def test_a_launch_without_shared_sites_has_a_headline_too() -> None:
     log = LAUNCH.requests.select(LAUNCH.requests.site == 2)
     log.site[:] = 0
     launch = replace(LAUNCH, sites=LAUNCH.sites[2:], requests=log)
-    assert (
-        headline(launch)
-        == "No shared memory is used, and every access is coalesced"
-    )
+    assert headline(launch) == "No shared memory is used, and every access is coalesced"
     assert degree_of(facts(launch)) == "global only"
     assert degree_of(facts(LAUNCH)) == "32-way"
 
