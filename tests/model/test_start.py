@@ -12,8 +12,14 @@ ROOT = Path(__file__).parents[2]
 COUNT = "import smemviz; print(int(smemviz.wavefronts([128 * lane for lane in range(32)], 4)))"
 
 
-def test_numba_is_imported_only_when_something_is_counted() -> None:
-    program = "import sys, smemviz.model; assert 'numba' not in sys.modules"
+def test_numba_is_imported_only_where_much_is_counted() -> None:
+    program = f"import sys; {COUNT}; assert 'numba' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
+
+
+def test_without_a_driver_cuda_is_not_imported() -> None:
+    asked = "backend.has_driver() or backend.chosen('auto') == 'lockstep' and 'numba.cuda' not in sys.modules"
+    program = f"import sys; from smemviz.engines import backend; assert {asked}"
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
 
 

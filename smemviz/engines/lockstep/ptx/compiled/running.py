@@ -33,7 +33,7 @@ from smemviz.recordings.data import Requests
 _ROWS = 1 << 14
 _FUEL = 1 << 21
 _LOOKS = 256
-_MOST_CELLS = 24 << 20  # in global memory, that are looked at for races: their marks take 36 bytes each
+_MOST_CELLS = 96 << 20  # in global memory, that are looked at for races: those that are touched take 8 bytes each
 
 _MOST_THREADS = 1 << 31  # that marks tell apart
 

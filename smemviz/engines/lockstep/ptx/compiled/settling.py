@@ -14,6 +14,9 @@ from smemviz.engines.lockstep.ptx.compiled import state as s
 from smemviz.model.counting.jit import borrowed, compiled, inlined
 
 _LANES = 32
+_MOST_MARKED = (
+    24 << 20
+)  # cells of global memory: marks take 36 bytes each, and room for all is used where there are any
 _SEVERAL_BLOCKS = -1
 _SEVERAL = -2  # threads of the block -2 - number
 _SEVERAL_WARPS = -1
@@ -84,6 +87,18 @@ def _is_well(
     return True
 
 
+@compiled
+def _is_left_alone(addresses: Any, memory: Any) -> bool:
+    """Whether all lanes touch one piece of global memory, which nobody looks at for races."""
+    some = np.int64(-1)
+    for lane in range(_LANES):
+        some = max(some, addresses[lane])
+    odd, piece = np.int64(0), (some - s.FIRST_ADDRESS) >> 32
+    for lane in range(_LANES):
+        odd |= 0 if addresses[lane] < 0 else (addresses[lane] - s.FIRST_ADDRESS >> 32) ^ piece
+    return bool(odd == 0 and memory[piece, s.MARKS] < 0)
+
+
 @inlined
 def _loaded_too(seen: int, mine: int, first_of_warp: int) -> int:
     """Return the number of a cell that others had only loaded, when a thread loads it too; ``mine`` is of it alone."""
@@ -106,10 +121,12 @@ def _settle_neighbours(
     now: int,
     effect: int,
     epoch: int,
+    loads: bool,
 ) -> bool:
     """Settle a request of 32 lanes that touch a cell each, side by side, where all is well; returns whether it did.
 
-    Without branches, so that it becomes vector code.
+    What was before the ``epoch`` is over; ``loads`` may be of cells that others have loaded too. Without branches, so
+    that it becomes vector code.
     """
     odd = np.int64(0)
     for lane in range(_LANES):
@@ -121,7 +138,6 @@ def _settle_neighbours(
             odd |= not written[first + lane]
     by_one = 1 << effect
     base = first_of_warp << _AT_THREAD | now << _AT_WHEN | by_one
-    loads = effect == s.LOAD
     for lane in range(_LANES):
         seen, mine = cells[first + lane], base + (lane << _AT_THREAD)
         fresh = (seen == 0) | (seen >> _AT_WHEN + _PHASE_BITS & (1 << _EPOCH_BITS) - 1 < epoch)
@@ -165,6 +181,8 @@ def settle(
         of_block = number >= 0
         if of_block and all_rows == 0 and not state[s.STORES] and not state[s.UNWRITTEN]:
             continue
+        if not of_block and _is_left_alone(addresses[row], memory):
+            continue
         if epoch >= 1 << _EPOCH_BITS:
             return False
         operation = operations[number if of_block else ~number]
@@ -180,23 +198,16 @@ def settle(
         cells, marks = (shared_cells, shared_marks) if of_block else (global_cells, global_marks)
         known_allocation, offset, start = np.int64(-1), np.int64(0), shared_start >> shift
         its = addresses[row]
-        if (
-            of_block
-            and parts == 1
-            and _settle_neighbours(
-                its,
-                (its[0] >> shift) - start,
-                shift,
-                cells,
-                written,
-                state[s.UNWRITTEN],
-                first_of_warp,
-                now,
-                effect,
-                epoch,
-            )
-        ):
-            continue
+        if parts == 1 and its[0] >= 0:
+            first, over, unwritten = (its[0] >> shift) - start, epoch, state[s.UNWRITTEN]
+            if not of_block:
+                piece = memory[(its[0] - s.FIRST_ADDRESS) >> 32]
+                first, over, unwritten = piece[s.MARKS] + ((its[0] - piece[s.START]) >> shift), 0, 0
+            loads = of_block and effect == s.LOAD
+            if first >= 0 and _settle_neighbours(
+                its, first, shift, cells, written, unwritten, first_of_warp, now, effect, over, loads
+            ):
+                continue
         for lane in range(_LANES):
             address = its[lane]
             if address < 0:
@@ -231,6 +242,10 @@ def settle(
                 elif of_block and effect == s.LOAD and seen & _DONE == 1 << s.LOAD:
                     cells[cell] = _loaded_too(seen, mine, first_of_warp)
                 else:
+                    if not of_block and not seen & _HAS_MARKS:
+                        state[s.MARKED] += 1
+                        if state[s.MARKED] > _MOST_MARKED:
+                            return False
                     repeats = _NO_WARP if changed >> lane & 1 else _ANY_WARP if of_block else (thread - 1) // _LANES
                     if not _is_well(marks[cell], seen, effect, thread, first_thread, block, now, slots, repeats):
                         return False

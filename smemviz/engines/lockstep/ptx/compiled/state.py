@@ -33,7 +33,8 @@ THREADS, END = 35, 36
 CHANGES = 39  # requests that changed memory
 MANY_AT_BARRIERS = 40  # the fewest threads of a block that pass a barrier; those that have ended do not
 CYCLES = 41  # of the clock
-TABLE = 42
+MARKED = 42  # cells of global memory that have marks
+TABLE = 43
 
 # -- columns of a request
 SITE, OF_BLOCK, OF_WARP, STEP, EPOCH, PHASE, CHANGED, OPERATION, META_COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8
