@@ -22,7 +22,7 @@ from smemviz.engines.recorder import LaunchOutcome, Recorder
 from smemviz.errors import KernelFileError, RefusedLaunchError, UnsupportedError
 from smemviz.frontends.cuda.compiling import Compiled, compile_program
 from smemviz.frontends.cuda.cuda_program import CudaProgram
-from smemviz.frontends.cuda.text.cuda_functions import Function, find_functions
+from smemviz.frontends.cuda.text.cuda_functions import Function, find_kernels
 from smemviz.messages import english
 from smemviz.model.hardware.compute_capability import device
 from smemviz.recordings.data import ArrayInfo
@@ -69,9 +69,8 @@ class Kernels:
 
     def __post_init__(self) -> None:
         for path, text in self.texts.items():
-            for function in find_functions(text):
-                if function.is_kernel:
-                    self._functions.setdefault(function.name, (shown(self.program, str(path)), function))
+            for function in find_kernels(text):
+                self._functions.setdefault(function.name, (shown(self.program, str(path)), function))
 
     def defines(self, name: str) -> bool:
         """Tell whether a kernel stands in these files, by its name in C++."""

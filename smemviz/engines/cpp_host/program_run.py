@@ -26,7 +26,7 @@ from smemviz.errors import KernelFileError
 from smemviz.frontends.cuda import nvrtc
 from smemviz.frontends.cuda.cuda_program import CudaProgram
 from smemviz.frontends.cuda.host.rewriting import own_files
-from smemviz.frontends.cuda.text.cuda_functions import find_functions
+from smemviz.frontends.cuda.text.cuda_functions import find_functions, find_kernels
 from smemviz.messages import english
 from smemviz.recordings.data import Launch
 from smemviz.recordings.findings import Finding
@@ -108,7 +108,7 @@ def run(
     programs = [_with_folders(replace(unit, view=program.view)) for unit in (program, *program.units)]
     texts = [own_files(unit.text, unit.file, unit.folders) for unit in programs]
     own = {path: text for of_unit in texts for path, text in of_unit.items()}
-    if not any(function.is_kernel for text in own.values() for function in find_functions(text)):
+    if not any(map(find_kernels, own.values())):
         raise KernelFileError(program.file, 1, english("has no __global__ function; write a kernel"))
     mains = ((unit.file, line) for unit in programs if (line := main_line(unit)))
     main = next(mains, (program.file, 1))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from smemviz.frontends.cuda.text.declarations import Declaration, declarations, host_members, macros_of, specifiers_of
-from smemviz.frontends.cuda.text.lexing import as_one_line, scan
+from smemviz.frontends.cuda.text.lexing import as_one_line, directives, scan
 
 _NUMBERS_LINES = re.compile(r"#\s*(?:line\b|\d)")
 _NAMESPACES = {"std", "cuda", "cooperative_groups", "cub", "nvcuda", "thrust"}  # of CUDA's headers
@@ -22,8 +22,10 @@ def device_texts(sources: Mapping[str, str], kernels: Iterable[str] = ()) -> dic
     sources = {name: _without_line_numbers(source) for name, source in sources.items()}
     macros = macros_of(sources.values())
     specifiers = specifiers_of(macros)
-    sources = {name: _without(source, list(host_members(source, specifiers))) for name, source in sources.items()}
-    found = {name: list(declarations(source, specifiers)) for name, source in sources.items()}
+    found: dict[str, list[Declaration]] = {}
+    for name, source in sources.items():
+        sources[name] = _without(source, list(host_members(source, specifiers)))
+        found[name] = list(declarations(sources[name], specifiers))
     everything = [declaration for declared in found.values() for declaration in declared]
     namespaces = _NAMESPACES | {name for source in sources.values() for name in _NAMESPACE.findall(source)}
     wanted = {name for kernel in kernels for name in _NAME.findall(kernel)}
@@ -35,8 +37,8 @@ def device_texts(sources: Mapping[str, str], kernels: Iterable[str] = ()) -> dic
 
 
 def _without_line_numbers(source: str) -> str:
-    for token in scan(source):
-        if token.kind == "directive" and _NUMBERS_LINES.match(as_one_line(token)):
+    for token in directives(source):
+        if _NUMBERS_LINES.match(as_one_line(token)):
             source = source[: token.start] + re.sub(r"[^\n]", " ", token.text) + source[token.end :]
     return source
 

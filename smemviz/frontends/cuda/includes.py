@@ -12,12 +12,13 @@ from pathlib import Path, PureWindowsPath
 
 from smemviz.errors import KernelFileError
 from smemviz.frontends.cuda.nvrtc import include_folders
-from smemviz.frontends.cuda.text.lexing import Lines, as_one_line, scan
+from smemviz.frontends.cuda.text.lexing import Lines, as_one_line, directives, scan
 from smemviz.messages import english
 
 _INCLUDE = re.compile(r'#\s*include\s*(?:"(?P<beside>[^"\n]+)"|<(?P<known>[^>\n]+)>)')
 _READS = re.compile(r"#\s*(?:include\w*|import|embed)\b")
 _ASKS = ("__has_include", "__has_include_next", "__has_embed")
+_ASKED = re.compile(r"__has_include\w*\s*\(\s*[<\"]([^>\"\n]+)")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 _MOST_BYTES = 16 << 20  # of the headers of a file
@@ -152,6 +153,7 @@ HEADERS = {
                 "helper_functions.h",
                 "curand.h",
                 *("nvToolsExt.h", "nvtx3/nvToolsExt.h", "helper_string.h", "helper_timer.h"),
+                *(f"thrust/{part}.h" for part in ("host_vector", "device_vector", "device_ptr", "copy")),
             ),
         ),
         _HOST,
@@ -201,20 +203,24 @@ def to_install(header: str) -> str:
 def own_headers(source: str, file: str, folders: Sequence[str] = ()) -> tuple[dict[str, str], tuple[Missing, ...]]:
     """Return the texts of the headers beside a file that it includes, and those that these include, by their names.
 
-    Those in other ``folders`` count as beside it. With them those that are missing: neither there, nor of CUDA, nor of
-    the standard library. They are empty, for most declare what only the host uses.
+    Those in other ``folders`` count as beside it, but as the user's own choice they may ask of files what they like.
+    With them those that are missing: neither there, nor of CUDA, nor of the standard library. They are empty, for most
+    declare what only the host uses.
 
     Raises:
         KernelFileError: for whatever else would have NVRTC look at a file.
     """
-    roots = [Path(folder).resolve() for folder in (str(Path(file).parent), *folders)]
+    beside, *chosen = (Path(folder).resolve() for folder in (str(Path(file).parent), *folders))
     headers: dict[str, str] = {}
     missing: list[Missing] = []
     waiting = [(source, file)]
     words: set[str] = set()
+    asked: set[str] = set()  # whether they are there: an empty one would be
     while waiting:
         text, where = waiting.pop()
-        for name, line, quoted in included(text, where, words):
+        is_chosen = where != file and any(map(Path(where).is_relative_to, chosen))
+        asked |= set(_ASKED.findall(text)) if is_chosen else set()
+        for name, line, quoted in included(text, where, None if is_chosen else words):
             if name in headers:
                 continue
             if Path(name).is_absolute() or PureWindowsPath(name).is_absolute():
@@ -223,7 +229,8 @@ def own_headers(source: str, file: str, folders: Sequence[str] = ()) -> tuple[di
             places = [*([str(Path(where).parent)] if quoted else []), *folders]
             paths = [Path(place) / name for place in places]
             own = next(
-                (path for path in paths if isfile(path) and any(map(path.resolve().is_relative_to, roots))), None
+                (path for path in paths if isfile(path) and any(map(path.resolve().is_relative_to, (beside, *chosen)))),
+                None,
             )
             if own is not None and name not in HEADERS:
                 headers[name] = _read(own, name, sum(map(len, headers.values())), (where, line))
@@ -231,6 +238,8 @@ def own_headers(source: str, file: str, folders: Sequence[str] = ()) -> tuple[di
             elif not is_of_cuda(name):
                 headers[name] = ""
                 missing.append(Missing(name, where, line))
+    for absent in (absent for absent in missing if absent.name in asked):
+        del headers[absent.name]
     return headers, tuple(missing)
 
 
@@ -272,7 +281,7 @@ def included(source: str, file: str, words: set[str] | None = None) -> Iterator[
     if words is not None and "\0" in source:
         line = lines.place(source.index("\0"))[0]
         raise KernelFileError(file, line, english("has a NUL character, at which the compiler stops; remove it"))
-    for token in scan(source):
+    for token in directives(source) if words is None else scan(source):
         text = as_one_line(token)
         if token.kind == "directive":
             match = _INCLUDE.match(text)

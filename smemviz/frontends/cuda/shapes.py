@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from smemviz.frontends.cuda.sources import Text
-from smemviz.frontends.cuda.text.cuda_functions import Function, find_functions
+from smemviz.frontends.cuda.text.cuda_functions import find_functions
 from smemviz.frontends.cuda.text.lexing import Lines, Token, closing, code
 
 _KINDS = {
@@ -99,7 +99,7 @@ class SizesText:
     def __init__(self, texts: Mapping[str, Text]) -> None:
         self._declared: list[tuple[str, str, int, bool]] = []  # function, name, line, whether it is dynamic
         self._parameters: list[str] = []
-        self.texts = {name: self._with_sizes(text, find_functions(text.lines)) for name, text in texts.items()}
+        self.texts = {name: self._with_sizes(text) for name, text in texts.items()}
 
     def read(self, ptx: str) -> tuple[tuple[SharedDeclaration, ...], dict[str, tuple[Parameter, ...]]]:
         """Return the shared arrays, and the parameters of each entry."""
@@ -122,9 +122,12 @@ class SizesText:
                 parameters.setdefault(entry, []).append(parameter)
         return tuple(shared), {name: tuple(declared) for name, declared in parameters.items()}
 
-    def _with_sizes(self, seen: Text, functions: Sequence[Function]) -> str:
+    def _with_sizes(self, seen: Text) -> str:
         """Put a comment after each declaration of shared memory and at the start of each kernel, on their lines."""
         source = seen.lines
+        if "__shared__" not in source and "__global__" not in source:
+            return source
+        functions = find_functions(source)
         lines, tokens = Lines(source), code(source)
         inserted: list[tuple[int, str]] = []
         outside: list[tuple[int, str]] = []  # where it is declared: what is before does not know it

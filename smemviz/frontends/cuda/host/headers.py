@@ -1,6 +1,7 @@
 """Headers that the host's compiler reads in place of CUDA's own."""
 
 from smemviz.frontends.cuda.host.libraries import CUBLAS, CURAND
+from smemviz.frontends.cuda.host.vectors import VECTORS
 
 _COOPERATIVE = """#pragma once
 namespace cooperative_groups {
@@ -112,6 +113,7 @@ HOST_HEADERS = {
     "cuda_profiler_api.h": _PROFILER,
     **dict.fromkeys(("cublas_v2.h", "cublas.h", "cublasLt.h"), CUBLAS),
     "curand.h": CURAND,
+    **dict.fromkeys((f"thrust/{part}.h" for part in ("host_vector", "device_vector", "device_ptr", "copy")), VECTORS),
     **dict.fromkeys(
         ("cuda_pipeline.h", "cuda_pipeline_primitives.h", "device_functions.h", "cuda/pipeline", "cuda/barrier"), _NONE
     ),

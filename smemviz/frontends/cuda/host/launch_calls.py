@@ -9,6 +9,8 @@ _AFTER_WHICH_A_CALL_BEGINS = {"return", "else", "do"}
 
 def with_calls(source: str, *, in_macro: bool = False) -> str:
     """Return a text with a call for each launch, in macros as well; lines stay."""
+    if "<<<" not in source:
+        return source
     edits: list[tuple[int, int, str]] = []
     tokens: list[Token] = []
     for token in scan(source):

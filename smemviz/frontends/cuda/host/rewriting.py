@@ -5,6 +5,7 @@ and behind a variable of the device stands that it is one.
 """
 
 import os
+import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ _VARIABLES = {"__device__", "__constant__", "__managed__"}
 _NO_VARIABLE = {"struct", "class", "union", "template", "extern", "using", "typedef", "friend"}
 _TYPE_WORDS = {"const", "volatile", "void", "bool", "char", "short", "int", "long", "unsigned", "signed", "float"}
 _TYPE_WORDS |= {"double", "typename", "struct", "class", "enum", "__restrict__", "restrict"}
+_WORD = re.compile(r"[A-Za-z_]\w*")
 Edit = tuple[int, int, str]  # first character, the one after the last, and what stands there then
 
 
@@ -27,7 +29,10 @@ def host_text(source: str, file: str, specifiers: Mapping[str, set[str]]) -> str
 
     ``specifiers`` are the macros that stand for ``__device__`` and its like.
     """
-    edits = sorted(_Rewriter(source, specifiers).edits(), reverse=True)
+    # What is for the host too stays as it is: large libraries have little else, and their tokens are many.
+    ours = SPECIFIERS - {"__host__"} | {name for name, kinds in specifiers.items() if "__host__" not in kinds}
+    is_plain = ours.isdisjoint(_WORD.findall(source))
+    edits = [] if is_plain else sorted(_Rewriter(source, specifiers).edits(), reverse=True)
     for start, end, text in edits:
         lines = "\n" * (source.count("\n", start, end) - text.count("\n"))
         source = source[:start] + text + lines + source[end:]
@@ -186,11 +191,12 @@ def own_files(source: str, file: str, folders: Sequence[str]) -> dict[Path, str]
     """Return the text of a file, and of every header that it includes from its folder or from ``folders``, by path."""
     path = Path(file).resolve()
     texts = {path: source}
+    searched = [os.path.realpath(folder) for folder in folders]
     waiting = [path]
     while waiting:
         including = waiting.pop()
         for name, _line, quoted in included(texts[including], str(including)):
-            found = find(name, including.parent if quoted else None, folders)
+            found = find(name, including.parent if quoted else None, searched)
             if found is not None and found not in texts:
                 texts[found] = found.read_text(encoding="utf-8-sig", errors="replace").replace("\r\n", "\n")
                 waiting.append(found)
@@ -199,9 +205,9 @@ def own_files(source: str, file: str, folders: Sequence[str]) -> dict[Path, str]
 
 def find(name: str, beside: Path | None, folders: Sequence[str]) -> Path | None:
     """Return a header as a compiler finds it: beside what includes it, then in each folder."""
-    places = [*([beside] if beside else []), *(Path(folder).resolve() for folder in folders)]
-    paths = (Path(os.path.normpath(place / name)) for place in places)
-    return next((path for path in paths if os.path.isfile(path)), None)
+    places = [*([str(beside)] if beside else []), *folders]
+    paths = (os.path.normpath(os.path.join(place, name)) for place in places)
+    return next((Path(path) for path in paths if os.path.isfile(path)), None)
 
 
 def staged(texts: dict[Path, str], into: Path) -> dict[Path, Path]:

@@ -37,6 +37,12 @@ def find_functions(source: str) -> tuple[Function, ...]:
     return tuple(function for function in _declared(source) if function.body < function.end)
 
 
+def find_kernels(source: str) -> tuple[Function, ...]:
+    """Return the kernels defined outside classes, in order."""
+    found = find_functions(source) if "__global__" in source else ()
+    return tuple(function for function in found if function.is_kernel)
+
+
 def _declared(source: str) -> Iterator[Function]:
     tokens = code(source)
     return _functions(tokens, 0, len(tokens), Lines(source))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
-from smemviz.frontends.cuda.text.lexing import Token, closing, scan
+from smemviz.frontends.cuda.text.lexing import Token, closing, directives, scan
 
 SPECIFIERS = {"__global__", "__device__", "__constant__", "__shared__", "__managed__", "__host__"}
 _ON_DEVICE = SPECIFIERS - {"__host__"} | {"constexpr"}
@@ -36,8 +37,8 @@ def macros_of(texts: Iterable[str]) -> dict[str, set[str]]:
     """Return the words in what each macro of some texts stands for."""
     macros: dict[str, set[str]] = {}
     for text in texts:
-        for token in scan(text):
-            if token.kind == "directive" and (match := _DEFINE.match(token.text)):
+        for token in directives(text):
+            if match := _DEFINE.match(token.text):
                 macros.setdefault(match[1], set()).update(_WORD.findall(match[2]))
     return macros
 
@@ -47,15 +48,20 @@ def specifiers_of(macros: Mapping[str, set[str]]) -> dict[str, set[str]]:
     return {name: words & SPECIFIERS for name, words in macros.items() if words & SPECIFIERS}
 
 
+@lru_cache(maxsize=1)  # a text is read twice, for both below
+def _tokens(source: str) -> list[Token]:
+    return [token for token in scan(source) if token.kind not in ("comment", "directive")]
+
+
 def declarations(source: str, specifiers: Mapping[str, set[str]]) -> Iterator[Declaration]:
     """Give the declarations of a text, those in namespaces one by one."""
-    tokens = [token for token in scan(source) if token.kind not in ("comment", "directive")]
+    tokens = _tokens(source)
     yield from _Reader(tokens, specifiers).declarations(0, len(tokens))
 
 
 def host_members(source: str, specifiers: Mapping[str, set[str]]) -> Iterator[Declaration]:
     """Give the functions in classes that no kernel can call."""
-    tokens = [token for token in scan(source) if token.kind not in ("comment", "directive")]
+    tokens = _tokens(source)
     yield from _Reader(tokens, specifiers).host_members(0, len(tokens))
 
 

@@ -8,14 +8,22 @@ from typing import Literal, NamedTuple
 Kind = Literal["comment", "text", "number", "name", "operator", "directive"]
 
 _TOKEN = re.compile(
-    r"""(?P<comment>//(?:[^\n\\]|\\.|\\\n)*|/\*.*?\*/)
+    r"""(?P<blank>[ \t\f\v\r]+|\\\r?\n)
+    |(?P<comment>//(?:[^\n\\]|\\.|\\\n)*|/\*.*?\*/)
     |(?P<text>(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"|(?:u8|[uUL])?"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)+')
     |(?P<number>\.?\d(?:[eEpP][+-]|'?[\w.])*)
     |(?P<name>[A-Za-z_]\w*)
     |(?P<operator><<<|>>>|<<=|>>=|->\*|\.\.\.|::|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|.)""",
     re.DOTALL | re.VERBOSE,
 )
-_BLANK = re.compile(r"[ \t\f\v\r]*")
+# A directive, and what may hide one.
+_DIRECTIVE = re.compile(
+    r"""^(?:[ \t\f\v\r]*/\*(?:[^*]|\*(?!/))*\*/)*(?P<directive>[ \t\f\v\r]*\#)
+    |//(?:[^\n\\]|\\.|\\\n)*|/\*.*?\*/
+    |(?<!\w)(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)+'
+    |(?<!\w)\d(?:[eEpP][+-]|'?[\w.])*""",
+    re.DOTALL | re.MULTILINE | re.VERBOSE,
+)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _SPLICE = re.compile(r"\\\r?\n")
 _CLOSING = {"{": "}", "(": ")", "[": "]"}
@@ -32,27 +40,37 @@ class Token(NamedTuple):
 
 def scan(source: str) -> Iterator[Token]:
     """Give every token in order, comments and directives (a line that begins with #, with its continuations) too."""
-    at, fresh, end = 0, True, len(source)
+    at, end = 0, len(source)
     while at < end:
-        blank = _BLANK.match(source, at)
-        assert blank is not None
-        if fresh and source.startswith("#", blank.end()):
-            stop = _end_of_directive(source, blank.end())
-            yield Token("directive", source[at:stop], at, stop)
-            at, fresh = stop, False
-        elif source[at] == "\n":
-            at, fresh = at + 1, True
-        elif source[at].isspace():
-            at += 1
-        elif source.startswith(("\\\n", "\\\r\n"), at):
-            at = source.index("\n", at) + 1
-        else:
-            match = _TOKEN.match(source, at)
-            assert match is not None, "an operator is any character"
-            kind: Kind = next(k for k in ("comment", "text", "number", "name", "operator") if match[k] is not None)
-            yield Token(kind, match[0], at, match.end())
-            at = match.end()
-            fresh = fresh and kind == "comment"
+        fresh, start = at == 0, at
+        for match in _TOKEN.finditer(source, at):
+            kind: Kind | Literal["blank"] = match.lastgroup  # type: ignore[assignment]
+            begin, at = match.span()
+            if kind == "blank":
+                continue
+            text = match[0]
+            if text == "#" and fresh:
+                at = _end_of_directive(source, begin)
+                yield Token("directive", source[start:at], start, at)
+                break
+            if kind == "comment":
+                start = at
+            elif text.isspace():
+                fresh, start = fresh or text == "\n", at
+                continue
+            else:
+                fresh = False
+            yield Token(kind, text, begin, at)
+
+
+def directives(source: str) -> Iterator[Token]:
+    """Give the directives of a text, as ``scan`` does, without looking at other tokens."""
+    at = 0
+    while (match := _DIRECTIVE.search(source, at)) is not None:
+        start, at = match.start("directive"), match.end()
+        if start >= 0:
+            at = _end_of_directive(source, at)
+            yield Token("directive", source[start:at], start, at)
 
 
 def as_one_line(directive: Token) -> str:
@@ -98,7 +116,7 @@ def _end_of_directive(source: str, at: int) -> int:
         stop = source.find("\n", at)
         if stop < 0:
             return len(source)
-        if not source[:stop].removesuffix("\r").endswith("\\"):
+        if not source.endswith(("\\", "\\\r"), at, stop):
             return stop
         at = stop + 1
 
