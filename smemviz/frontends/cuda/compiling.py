@@ -22,6 +22,7 @@ from smemviz.frontends.cuda.shapes import (
 from smemviz.frontends.cuda.sources import Text
 from smemviz.frontends.cuda.structures import Structure, StructuresText
 from smemviz.frontends.cuda.text.cuda_functions import find_functions
+from smemviz.frontends.cuda.text.declarations import macros_of
 from smemviz.frontends.cuda.text.lexing import one_token_a_line
 from smemviz.frontends.cuda.vectors import with_vectors
 from smemviz.languages import View
@@ -35,6 +36,7 @@ _LINES = "-lineinfo"
 _SIZES = "smemviz/sizes.h"
 # Keeps the accesses as they are written; without it loops are unrolled and loads forwarded, as nvcc does.
 _AS_WRITTEN = "--Ofast-compile=max"
+_LIBRARY_BYTES = 2 << 20
 # Without it cooperative_groups.h includes cuda/atomic, which takes two seconds; what it is for names cuda::atomic.
 _FEW_HEADERS = "-D_CG_LIMIT_INCLUDED_DEPENDENCIES"
 
@@ -79,12 +81,23 @@ def compile_program(program: CudaProgram, kernels: Sequence[str], view: View = "
     headers, missing = program.headers()
     names, options = tuple(dict.fromkeys(kernels)), _options(program, _STANDARD)
     beside = tuple((header, _path(program, header), text) for header, text in headers.items())
+    libraries = tuple(f"{folder}/" for folder in _libraries(program, beside))
     try:
-        return _compile(program.file, program.text, beside, names, view, options)
+        return _compile(program.file, program.text, beside, names, view, options, libraries)
     except KernelFileError as error:
         if missing:
             raise missing[0].error(error) from None
         raise
+
+
+def _libraries(program: CudaProgram, beside: Sequence[tuple[str, str, str]]) -> list[str]:
+    """Return the folders named for a program whose headers are so many that the compiler reads them as they are.
+
+    Accesses in them are shown where the program calls them.
+    """
+    folders = [Path(folder).resolve().as_posix() for folder in program.folders]
+    sizes = (sum(len(text) for _, path, text in beside if path.startswith(f"{folder}/")) for folder in folders)
+    return [folder for folder, size in zip(folders, sizes, strict=True) if size > _LIBRARY_BYTES]
 
 
 def _path(program: CudaProgram, header: str) -> str:
@@ -111,9 +124,13 @@ def _compile(
     kernels: tuple[str, ...],
     view: View,
     options: tuple[str, ...],
+    libraries: tuple[str, ...] = (),
 ) -> Compiled:
     name = Path(file).name
-    sources = device_texts({name: source, **{header: text for header, _, text in beside}}, kernels)
+    macros = macros_of([source, *(text for _, _, text in beside)])
+    beside = tuple(one for one in beside if not one[1].startswith(libraries))
+    options = (*options, *(f"-I{folder}" for folder in libraries))
+    sources = device_texts({name: source, **{header: text for header, _, text in beside}}, kernels, macros)
     texts = {name: Text("", source), **{header: Text(path, text) for header, path, text in beside}}
     for own_file, text in sources.items():
         lines, places = one_token_a_line(text)

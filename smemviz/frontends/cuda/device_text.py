@@ -12,15 +12,18 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 _NAMESPACE = re.compile(r"\bnamespace\s+(\w+)")
 
 
-def device_texts(sources: Mapping[str, str], kernels: Iterable[str] = ()) -> dict[str, str]:
+def device_texts(
+    sources: Mapping[str, str], kernels: Iterable[str] = (), macros: Mapping[str, set[str]] | None = None
+) -> dict[str, str]:
     """Return texts, by their names, with spaces in the place of what only the host uses; lines and columns stay.
 
-    ``kernels`` are those wanted, as C++ writes them: arguments of templates may be what nothing else names.
+    ``kernels`` are those wanted, as C++ writes them: arguments of templates may be what nothing else names. ``macros``
+    are those of other texts too, if there are any.
 
     So have lines that say which line they are, after which the compiler would name others.
     """
     sources = {name: _without_line_numbers(source) for name, source in sources.items()}
-    macros = macros_of(sources.values())
+    macros = macros_of(sources.values()) if macros is None else macros
     specifiers = specifiers_of(macros)
     found: dict[str, list[Declaration]] = {}
     for name, source in sources.items():

@@ -137,7 +137,8 @@ def _named(tokens: Sequence[Token]) -> Iterator[tuple[str, list[Token]]]:
             if token.kind == "name":
                 names.append(token.text)
         if names and names != ["void"]:
-            yield names[-1] if names[-1] not in _NO_NAMES else "", part
+            is_named = names[-1] not in _NO_NAMES and len(set(names) - {"const", "volatile", "typename"}) > 1
+            yield names[-1] if is_named else "", part
 
 
 def _template(tokens: Sequence[Token]) -> Iterator[str]:
