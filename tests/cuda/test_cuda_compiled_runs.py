@@ -168,6 +168,22 @@ def test_a_mistake_is_found_as_by_numpy(record: Record, tmp_path: Path, kind: st
         assert_the_same(compiled, record(path, False)[0])
 
 
+def test_what_rarely_prints_or_fails_runs_compiled_and_no_line_is_printed_twice(
+    record: Record, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "k.cu"
+    text = (
+        "// smemviz: k<<<1, 64>>>(zeros(64), LIMIT)\n#include <cstdio>\n#include <cassert>\n"
+        '__global__ void k(int *out, int limit) { int i = threadIdx.x; if (i >= limit) printf("thread %d\\n", i);\n'
+        "out[i] = i; __syncthreads(); assert(i < 1000); }\n"
+    )
+    path.write_text(text.replace("LIMIT", "64"))
+    assert record(path, True)[1] == [True]
+    path.write_text(text.replace("LIMIT", "62"))
+    assert record(path, True)[1] == [False]
+    assert capsys.readouterr().out == "thread 62\nthread 63\n"
+
+
 def test_few_threads_run_compiled_and_many_by_numpy(
     tmp_path: Path, record: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,7 @@ from smemviz.messages import english
 from smemviz.recordings.data import WARP_SIZE, ArrayInfo, Launch, Site
 from smemviz.recordings.findings import Finding
 
+MOST_LINES = 1000  # that a launch prints
 LONG_SECONDS = 3.0
 LONG_LAUNCH_SECONDS = 1.0  # after which machine code may pay
 _SURE_SECONDS = 5.0
@@ -243,8 +244,20 @@ class RunningLaunch(ABC):
         self.log = log(tuple(sites), blocks, self.slots_of_block // WARP_SIZE, options.log_bytes, chosen)
         self.in_global = GlobalRaces(sites, watched, blocks, self.slots_of_block, self.findings)
         self.pace = Pace(options.progress, name, blocks)
-        self.printed = 0
+        self.printed = self.printed_before = 0  # lines, and those of an attempt that was left, which are not repeated
         self._sites = sites
+
+    def say(self, text: str, function: str) -> None:
+        """Print what a function prints, if there were not too many lines before."""
+        self.printed += 1
+        if self.printed <= self.printed_before or self.printed > MOST_LINES:
+            return
+        print(text, end="")
+        if self.printed == MOST_LINES:
+            what = english(
+                "{kernel} prints more; lockstep shows {most:,} lines of a launch", kernel=function, most=MOST_LINES
+            )
+            print(what)
 
     def run(self, run_batch: Callable[[], None], *, together: bool = False) -> None:
         """Run all of its blocks, ``together`` where they wait for each other.

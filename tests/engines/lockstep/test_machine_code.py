@@ -172,13 +172,16 @@ def test_only_a_long_launch_with_a_loop_is_compiled(tmp_path, monkeypatch):
     assert relative_requests(quick.launches[0]) == relative_requests(long.launches[0])
 
 
-def test_a_launch_that_is_left_half_way_begins_anew(tmp_path, monkeypatch):
+def test_a_launch_that_is_left_half_way_begins_anew_and_prints_once(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(interpreted, "LONG_LAUNCH_SECONDS", 0.0)
     monkeypatch.setattr(launching, "launch_compiled", lambda *given: None)
     file = file_of(
-        tmp_path, "for i in range(100):\n    b[0] += 1", "b = np.zeros(1)\n    k[1, 1](b, b)\n    print(b[0])"
+        tmp_path,
+        "print(7)\nfor i in range(100):\n    b[0] += 1\nprint(8)",
+        "b = np.zeros(1)\n    k[1, 1](b, b)\n    print(b[0])",
     )
     assert smemviz.run(file, engine="lockstep").launches[0].request_count == 200
+    assert capsys.readouterr().out.split() == ["7", "8", "100.0"]
 
 
 def test_a_kernel_that_took_long_is_not_interpreted_first_again(tmp_path, monkeypatch):

@@ -74,10 +74,17 @@ def launch(
     written = written_memories(known.accessed, values, arrays)
     before = {own: own.data.copy() for own in written} if may_leave else {}
 
+    printed = 0
+
     def walk(*, may_leave: bool = False) -> tuple[Launch, tuple[Finding, ...]]:
+        nonlocal printed
         watched = {} if is_alone else watched_memories(known.accessed, values, arrays, slots)
         machine = Machine(kernel, known, configuration, watched, place, options, may_leave=may_leave)
-        interpret(machine, {name: memory.view(name, value) for name, value in zip(names, values, strict=True)})
+        machine.printed_before = printed
+        try:
+            interpret(machine, {name: memory.view(name, value) for name, value in zip(names, values, strict=True)})
+        finally:
+            printed = machine.printed
         return machine.result(kernel.node.lineno, arrays, kernel.file)
 
     try:

@@ -18,7 +18,7 @@ from smemviz.engines.lockstep.ptx.code.module import (
 from smemviz.engines.lockstep.ptx.compiled import state as s
 from smemviz.engines.lockstep.ptx.compiled.emitter import Emit, Emitter, Operation
 from smemviz.engines.lockstep.ptx.compiled.kept import first_and_second
-from smemviz.engines.lockstep.ptx.compiled.state_ir import LONG, POINTER, WORD, NotCompiledError, constant, vector
+from smemviz.engines.lockstep.ptx.compiled.state_ir import BIT, LONG, POINTER, WORD, NotCompiledError, constant, vector
 from smemviz.engines.lockstep.ptx.instructions.copies import source_size
 from smemviz.engines.lockstep.ptx.instructions.loads import space_of
 from smemviz.engines.lockstep.ptx.memory import SHARED_WINDOW, WINDOWS
@@ -249,6 +249,11 @@ def _match(e: Emitter, instruction: Instruction) -> None:
     e.write(instruction.operands[0], "b32", e.matched(value))
 
 
+def _left(e: Emitter, instruction: Instruction) -> None:
+    """Leave a launch in which any thread comes here, to print or to fail, to the machine in ``ptx.machine``."""
+    _expect(e, constant(BIT, 0))
+
+
 _EVERYONE = 0xFFFFFFFF
 _NEUTRAL = {"add": 0, "or": 0, "xor": 0, "and": _EVERYONE}
 _NEUTRAL_OF_EXTREMES = {"umin": _EVERYONE, "umax": 0, "smin": 0x7FFFFFFF, "smax": 0x80000000}
@@ -290,4 +295,5 @@ ACCESSES: dict[str, Emit] = {
     "match": _match,
     "redux": _reduce,
     "elect": _elect,
+    **dict.fromkeys(("vprintf", "__assertfail"), _left),
 }

@@ -200,7 +200,9 @@ def _run(ready: Prepared, new: Callable[[], Machine], options: LaunchOptions, *,
     def anew() -> Machine:
         for number, data in before.items():
             allocations[number].data[:] = data
-        return new()
+        again = new()
+        again.printed_before = max(machine.printed, machine.printed_before)
+        return again
 
     if kernel.compiled_pays is None:
         try:

@@ -11,9 +11,7 @@ from smemviz.engines.lockstep.ptx.instructions.arithmetic import Family
 from smemviz.engines.lockstep.ptx.kernel import Kernel
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.registers import Action
-from smemviz.engines.lockstep.python.functions.builtin_functions import MOST_LINES
-from smemviz.engines.lockstep.running_launch import StoppedError
-from smemviz.messages import english
+from smemviz.engines.lockstep.running_launch import MOST_LINES, StoppedError
 
 _FORMAT = re.compile(r"%([-+ #0]*)(\d+|\*)?(\.(?:\d+|\*))?(hh|h|ll|l|z|j|t)?([diouxXfFeEgGaAcsp%])")
 _LONGEST = 4096
@@ -24,19 +22,10 @@ def _printf(kernel: Kernel, instruction: Instruction) -> Action:
 
     def run(m: Machine) -> None:
         for thread in range(m.active):
-            if m.printed > MOST_LINES:
+            if m.printed >= MOST_LINES:
                 return
-            m.printed += 1
             with m.only(np.array([thread])):
-                print(_formatted(m, _passed(m, text), _passed(m, values)), end="")
-            if m.printed == MOST_LINES:
-                print(
-                    english(
-                        "{kernel} prints more; lockstep shows {most:,} lines of a launch",
-                        kernel=m.findings.kernel,
-                        most=MOST_LINES,
-                    )
-                )
+                m.say(_formatted(m, _passed(m, text), _passed(m, values)), m.findings.kernel)
 
     return run
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from smemviz.engines.lockstep.machine import Machine
 from smemviz.engines.lockstep.memory.memory import View
 from smemviz.engines.lockstep.python import access
 from smemviz.engines.lockstep.python.frame import Frame
 from smemviz.engines.lockstep.python.functions import ufuncs
 from smemviz.engines.lockstep.python.functions.rules import Rule, plain
+from smemviz.engines.lockstep.running_launch import MOST_LINES
 from smemviz.engines.lockstep.values.masks import NothingHereError, Optional
 from smemviz.engines.lockstep.values.operators import binary, truth
 from smemviz.engines.lockstep.values.ranges import Range
@@ -32,8 +32,6 @@ from smemviz.engines.lockstep.values.typing import (
 )
 from smemviz.messages import english
 
-MOST_LINES = 1000
-
 
 def _print(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     for value in arguments:
@@ -42,16 +40,7 @@ def _print(frame: Frame, node: ast.Call, arguments: list[Value]) -> Value:
     for slot in np.flatnonzero(frame.mask.lanes).tolist():
         if frame.machine.printed >= MOST_LINES:
             return
-        show(frame.machine, frame.function.name, line_of(arguments, slot))
-
-
-def show(machine: Machine, function: str, line: str) -> None:
-    """Print what a function prints, if there were not too many lines before."""
-    machine.printed += 1
-    if machine.printed <= MOST_LINES:
-        print(line)
-    if machine.printed == MOST_LINES:
-        print(f"{function} prints more; lockstep shows {MOST_LINES:,} lines of a launch")
+        frame.machine.say(line_of(arguments, slot) + "\n", frame.function.name)
 
 
 def line_of(values: Sequence[Value], slot: int) -> str:
