@@ -60,9 +60,11 @@
     });
     at("place").setAttribute("aria-valuetext", at("present").textContent);
     at("why").replaceChildren(...site.why.map((said) => element("span", "", `${said} `)));
-    put("tile", array ? tile(request, array) : null);
-    put("banks", site.shared ? bankPicture(request) : null);
-    put("sectors", site.shared ? null : sectorPicture(request));
+    const width = at("why").clientWidth - 6;
+    const room = width < 700 ? { width, height: 420 } : null; // on a phone: elsewhere cells have their usual size
+    put("tile", array ? tile(request, array, room) : null);
+    put("banks", site.shared ? bankPicture(request, room) : null);
+    put("sectors", site.shared ? null : sectorPicture(request, room));
     for (const button of at("source").querySelectorAll("button")) {
       const here = Number(button.dataset.site) === block.site[place];
       button.setAttribute("aria-pressed", String(here));
