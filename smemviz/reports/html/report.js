@@ -60,8 +60,8 @@
     });
     at("place").setAttribute("aria-valuetext", at("present").textContent);
     at("why").replaceChildren(...site.why.map((said) => element("span", "", `${said} `)));
-    const width = at("why").clientWidth - 6;
-    const room = width < 700 ? { width, height: 420 } : null; // on a phone: elsewhere cells have their usual size
+    const isPhone = document.documentElement.clientWidth < 700; // elsewhere cells have their usual size
+    const room = isPhone ? { width: at("why").clientWidth - 6, height: 420 } : null;
     put("tile", array ? tile(request, array, room) : null);
     put("banks", site.shared ? bankPicture(request, room) : null);
     put("sectors", site.shared ? null : sectorPicture(request, room));
