@@ -10,7 +10,9 @@ from helpers.main_programs import CALLS, PRINTED, TURN
 from numpy.typing import NDArray
 
 import smemviz
+from smemviz.errors import UnsupportedError
 from smemviz.model.layout.array_requests import relative_addresses
+from smemviz.paths import kernels_dir
 from smemviz.recordings.data import Launch, Site
 from smemviz.recordings.recording import Recording
 
@@ -124,3 +126,9 @@ def test_a_launch_that_would_do_harm_is_not_made(tmp_path: Path, capsys: pytest.
     assert capsys.readouterr().out.startswith("0\n")
     assert [finding.kind for finding in seen.findings] == ["out_of_bounds"]
     assert not seen.launches
+
+
+@pytest.mark.parametrize("name", ["turn", "product"])
+def test_what_is_counted_in_lockstep_alone_says_so(name: str) -> None:
+    with pytest.raises(UnsupportedError, match="is not counted on the GPU; use --engine lockstep"):
+        smemviz.run(kernels_dir() / "hopper" / f"{name}.cu", engine="gpu")

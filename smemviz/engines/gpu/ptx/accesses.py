@@ -18,6 +18,9 @@ from smemviz.engines.lockstep.ptx.instructions.copies import source_size
 from smemviz.engines.lockstep.ptx.kernel import Kernel, pointers_to_shared
 from smemviz.engines.lockstep.ptx.sites import SiteMap
 from smemviz.recordings.data import WARP_SIZE, Site, Space
+from smemviz.recordings.vocabulary import BULK
+
+_OF_LOCKSTEP_ALONE = {"wgmma", *BULK}  # tensor maps and descriptors are read in lockstep's own way
 
 
 @dataclass(frozen=True)
@@ -84,8 +87,10 @@ class Instructions(Accesses):
         if instruction.opcode == "cp" and len(numbers) == 2:  # loads the second, then stores to the first
             places = places[::-1]
             bytes_read[0] = source_size(instruction)
-        if len(places) < len(numbers):
-            raise PtxError(f"{instruction.text} is not counted on the GPU", instruction.place)
+        of_lockstep_alone = any(self._kernel.memory[raw].op in _OF_LOCKSTEP_ALONE for raw in numbers)
+        if of_lockstep_alone or len(places) < len(numbers):
+            what = f"{'.'.join(instruction.words)} is not counted on the GPU; use --engine lockstep"
+            raise PtxError(what, instruction.place)
         matrices = instruction.opcode in ("ldmatrix", "stmatrix")
         lanes = 8 * int(instruction.one_of("x1", "x2", "x4")[1]) if matrices else WARP_SIZE
         reported = []
