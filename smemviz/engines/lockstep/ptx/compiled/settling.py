@@ -133,13 +133,15 @@ def _settle_neighbours(
         odd |= addresses[lane] - addresses[0] - (lane << shift)
     if odd or addresses[0] < 0:
         return False
+    cells = cells[first : first + _LANES]
     if unwritten:
+        written = written[first : first + _LANES]
         for lane in range(_LANES):
-            odd |= not written[first + lane]
+            odd |= not written[lane]
     by_one = 1 << effect
     base = first_of_warp << _AT_THREAD | now << _AT_WHEN | by_one
     for lane in range(_LANES):
-        seen, mine = cells[first + lane], base + (lane << _AT_THREAD)
+        seen, mine = cells[lane], base + (lane << _AT_THREAD)
         fresh = (seen == 0) | (seen >> _AT_WHEN + _PHASE_BITS & (1 << _EPOCH_BITS) - 1 < epoch)
         same = ((seen ^ mine) >> _AT_WHEN == 0) & (seen & _HAS_MARKS == 0)
         own = ((seen ^ mine) >> _AT_THREAD == 0) & (seen & _DONE == by_one)
@@ -147,12 +149,12 @@ def _settle_neighbours(
     if odd:
         return False
     for lane in range(_LANES):
-        seen, mine = cells[first + lane], base + (lane << _AT_THREAD)
+        seen, mine = cells[lane], base + (lane << _AT_THREAD)
         fresh = (seen == 0) | (seen >> _AT_WHEN + _PHASE_BITS & (1 << _EPOCH_BITS) - 1 < epoch)
         same = ((seen ^ mine) >> _AT_WHEN == 0) & (seen & _HAS_MARKS == 0)
         own = ((seen ^ mine) >> _AT_THREAD == 0) & (seen & _DONE == by_one)
         together = _loaded_too(seen, mine, first_of_warp)
-        cells[first + lane] = mine if fresh else seen | mine if same else mine if own else together
+        cells[lane] = mine if fresh else seen | mine if same else mine if own else together
     return True
 
 
@@ -174,7 +176,9 @@ def settle(
 
     ``all_rows`` looks at loads too where nothing has been stored yet.
     """
-    operations, shared_marks, global_marks = borrowed(operations), borrowed(shared_marks), borrowed(global_marks)
+    meta, addresses, operations, memory = borrowed(meta), borrowed(addresses), borrowed(operations), borrowed(memory)
+    shared_cells, global_cells, written = borrowed(shared_cells), borrowed(global_cells), borrowed(written)
+    shared_marks, global_marks = borrowed(shared_marks), borrowed(global_marks)
     slots, shared_start = state[s.SLOTS], state[s.SHARED_START]
     for row in range(state[s.SETTLED], state[s.ROWS]):
         number, epoch = meta[row, s.OPERATION], meta[row, s.EPOCH]
