@@ -100,7 +100,8 @@ class Server:
         """Take no more requests, and end when those that came are answered."""
         if not self._stopping.is_set():
             self._stopping.set()
-            self._server.pull_trigger()
+            with contextlib.suppress(OSError):  # it may have seen that and ended before it is told
+                self._server.pull_trigger()
 
     def run(self) -> None:
         """Serve until ``stop``."""
