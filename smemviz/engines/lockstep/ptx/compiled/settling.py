@@ -14,9 +14,8 @@ from smemviz.engines.lockstep.ptx.compiled import state as s
 from smemviz.model.counting.jit import borrowed, compiled, inlined
 
 _LANES = 32
-_MOST_MARKED = (
-    24 << 20
-)  # cells of global memory: marks take 36 bytes each, and room for all is used where there are any
+# Cells of global memory: marks take 36 bytes each, and room for all is used where there are any.
+_MOST_MARKED = 24 << 20
 _SEVERAL_BLOCKS = -1
 _SEVERAL = -2  # threads of the block -2 - number
 _SEVERAL_WARPS = -1
@@ -109,6 +108,25 @@ def _loaded_too(seen: int, mine: int, first_of_warp: int) -> int:
     return _SEVERAL_LOADED | warp << _AT_THREAD | max(seen & low, mine & low)
 
 
+@inlined
+def _followed(seen: int, mine: int, effect: int, epoch: int, loads: bool, first_of_warp: int) -> int:
+    """Return the number of a cell after an access, 0 where marks have to tell whether all is well.
+
+    ``mine`` is that of a cell which the thread alone touches, now. What was before the ``epoch`` is over; ``loads`` may
+    be of cells that others have loaded too.
+    """
+    by_one = 1 << effect
+    fresh = (seen == 0) | (seen >> _AT_WHEN + _PHASE_BITS & (1 << _EPOCH_BITS) - 1 < epoch)
+    same = ((seen ^ mine) >> _AT_WHEN == 0) & (seen & _HAS_MARKS == 0)
+    own = ((seen ^ mine) >> _AT_THREAD == 0) & (seen & _DONE == by_one)
+    together = loads & (seen & _DONE == by_one)
+    if fresh | own:
+        return mine
+    if same:
+        return seen | mine
+    return _loaded_too(seen, mine, first_of_warp) if together else 0
+
+
 @compiled
 def _settle_neighbours(
     addresses: Any,
@@ -125,8 +143,7 @@ def _settle_neighbours(
 ) -> bool:
     """Settle a request of 32 lanes that touch a cell each, side by side, where all is well; returns whether it did.
 
-    What was before the ``epoch`` is over; ``loads`` may be of cells that others have loaded too. Without branches, so
-    that it becomes vector code.
+    ``epoch`` and ``loads`` are as ``_followed`` has them.
     """
     odd = np.int64(0)
     for lane in range(_LANES):
@@ -138,23 +155,13 @@ def _settle_neighbours(
         written = written[first : first + _LANES]
         for lane in range(_LANES):
             odd |= not written[lane]
-    by_one = 1 << effect
-    base = first_of_warp << _AT_THREAD | now << _AT_WHEN | by_one
+    base = first_of_warp << _AT_THREAD | now << _AT_WHEN | 1 << effect
     for lane in range(_LANES):
-        seen, mine = cells[lane], base + (lane << _AT_THREAD)
-        fresh = (seen == 0) | (seen >> _AT_WHEN + _PHASE_BITS & (1 << _EPOCH_BITS) - 1 < epoch)
-        same = ((seen ^ mine) >> _AT_WHEN == 0) & (seen & _HAS_MARKS == 0)
-        own = ((seen ^ mine) >> _AT_THREAD == 0) & (seen & _DONE == by_one)
-        odd |= not (fresh | same | own | (loads & (seen & _DONE == by_one)))
+        odd |= _followed(cells[lane], base + (lane << _AT_THREAD), effect, epoch, loads, first_of_warp) == 0
     if odd:
         return False
     for lane in range(_LANES):
-        seen, mine = cells[lane], base + (lane << _AT_THREAD)
-        fresh = (seen == 0) | (seen >> _AT_WHEN + _PHASE_BITS & (1 << _EPOCH_BITS) - 1 < epoch)
-        same = ((seen ^ mine) >> _AT_WHEN == 0) & (seen & _HAS_MARKS == 0)
-        own = ((seen ^ mine) >> _AT_THREAD == 0) & (seen & _DONE == by_one)
-        together = _loaded_too(seen, mine, first_of_warp)
-        cells[lane] = mine if fresh else seen | mine if same else mine if own else together
+        cells[lane] = _followed(cells[lane], base + (lane << _AT_THREAD), effect, epoch, loads, first_of_warp)
     return True
 
 
@@ -202,12 +209,13 @@ def settle(
         cells, marks = (shared_cells, shared_marks) if of_block else (global_cells, global_marks)
         known_allocation, offset, start = np.int64(-1), np.int64(0), shared_start >> shift
         its = addresses[row]
+        over: Any = epoch if of_block else np.int64(0)  # what is in shared memory since before a barrier
+        loads = of_block and effect == s.LOAD
         if parts == 1 and its[0] >= 0:
-            first, over, unwritten = (its[0] >> shift) - start, epoch, state[s.UNWRITTEN]
+            first, unwritten = (its[0] >> shift) - start, state[s.UNWRITTEN]
             if not of_block:
                 piece = memory[(its[0] - s.FIRST_ADDRESS) >> 32]
-                first, over, unwritten = piece[s.MARKS] + ((its[0] - piece[s.START]) >> shift), 0, 0
-            loads = of_block and effect == s.LOAD
+                first, unwritten = piece[s.MARKS] + ((its[0] - piece[s.START]) >> shift), 0
             if first >= 0 and _settle_neighbours(
                 its, first, shift, cells, written, unwritten, first_of_warp, now, effect, over, loads
             ):
@@ -236,23 +244,17 @@ def settle(
                     written[cell] = True
                     state[s.UNWRITTEN] -= 1
                 seen = cells[cell]
-                # What is in shared memory since before a barrier is over.
-                if seen == 0 or (of_block and seen >> _AT_WHEN + _PHASE_BITS & (1 << _EPOCH_BITS) - 1 < epoch):
-                    cells[cell] = mine
-                elif (seen ^ mine) >> _AT_WHEN == 0 and not seen & _HAS_MARKS:
-                    cells[cell] = seen | mine
-                elif (seen ^ mine) >> _AT_THREAD == 0 and seen & _DONE == 1 << effect:
-                    cells[cell] = mine
-                elif of_block and effect == s.LOAD and seen & _DONE == 1 << s.LOAD:
-                    cells[cell] = _loaded_too(seen, mine, first_of_warp)
-                else:
-                    if not of_block and not seen & _HAS_MARKS:
-                        state[s.MARKED] += 1
-                        if state[s.MARKED] > _MOST_MARKED:
-                            return False
-                    repeats = _NO_WARP if changed >> lane & 1 else _ANY_WARP if of_block else (thread - 1) // _LANES
-                    if not _is_well(marks[cell], seen, effect, thread, first_thread, block, now, slots, repeats):
+                after = _followed(seen, mine, effect, over, loads, first_of_warp)
+                if after:
+                    cells[cell] = after
+                    continue
+                if not of_block and not seen & _HAS_MARKS:
+                    state[s.MARKED] += 1
+                    if state[s.MARKED] > _MOST_MARKED:
                         return False
-                    cells[cell] = mine | _HAS_MARKS
+                repeats = _NO_WARP if changed >> lane & 1 else _ANY_WARP if of_block else (thread - 1) // _LANES
+                if not _is_well(marks[cell], seen, effect, thread, first_thread, block, now, slots, repeats):
+                    return False
+                cells[cell] = mine | _HAS_MARKS
     state[s.SETTLED] = state[s.ROWS]
     return True
