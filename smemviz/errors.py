@@ -4,6 +4,7 @@ SmemvizError
  +-- InputError          2  bad usage or bad input
  |    +-- KernelFileError   a kernel file, or a place in one
  |    |    +-- SourceError     text that does not compile, with its column
+ |    |    +-- UnlaunchedError  one that launches nothing; offers a launch
  |    +-- ConstantError     a constant that is unknown, or a value that does not fit it
  |    +-- UnsupportedError  a construct that the lockstep engine does not execute
  |    |    +-- NoAttributeError   a name that a module does not have; hasattr sees it

@@ -5,6 +5,7 @@ import hashlib
 import importlib.util
 import linecache
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,7 +17,6 @@ from typing import Any, Literal, NamedTuple, Protocol, cast
 import numpy as np
 
 from smemviz.engines.options import RunOptions
-from smemviz.engines.process import DRIVER_LIBRARY
 from smemviz.errors import CutShortError, InputError, MissingError
 from smemviz.frontends.program import Program, source_sha256
 from smemviz.languages import Language, View, loaded
@@ -27,6 +27,8 @@ from smemviz.recordings.recording import EngineName, Recording
 from smemviz.version import __version__
 
 Engine = Literal["auto", "gpu", "lockstep"]
+
+DRIVER_LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 
 
 After = Callable[[str, Sequence[object]], None]  # a kernel, and its arguments after a launch of it

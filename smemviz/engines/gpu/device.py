@@ -12,7 +12,7 @@ from numba.cuda.cudadrv.driver import device_memset, driver
 from numba.cuda.device_init import is_available
 from numpy.typing import NDArray
 
-from smemviz.engines.process import DRIVER_LIBRARY
+from smemviz.engines.backend import DRIVER_LIBRARY
 from smemviz.errors import MissingError
 from smemviz.recordings.measured import Device
 

@@ -21,6 +21,8 @@ _ASKS = ("__has_include", "__has_include_next", "__has_embed")
 _ASKED = re.compile(r"__has_include\w*\s*\(\s*[<\"]([^>\"\n]+)")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
+THRUST_HEADERS = tuple(f"thrust/{part}.h" for part in ("host_vector", "device_vector", "device_ptr", "copy"))
+
 _MOST_BYTES = 16 << 20  # of the headers of a file
 _PACKAGES = {"curand_kernel.h": "nvidia-curand"}
 _INTEGERS = {
@@ -153,7 +155,7 @@ HEADERS = {
                 "helper_functions.h",
                 "curand.h",
                 *("nvToolsExt.h", "nvtx3/nvToolsExt.h", "helper_string.h", "helper_timer.h"),
-                *(f"thrust/{part}.h" for part in ("host_vector", "device_vector", "device_ptr", "copy")),
+                *THRUST_HEADERS,
             ),
         ),
         _HOST,

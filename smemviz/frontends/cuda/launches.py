@@ -73,10 +73,13 @@ def planned_launches(program: CudaProgram) -> tuple[LaunchPlan, ...]:
         kernels = tuple(program.kernel_functions.values())
         if not kernels:
             raise KernelFileError(program.file, 1, english("has no __global__ function; write a kernel"))
-        offer = _example(program)
-        what = english("has no launch; add a comment such as {launch}", launch=offer)
-        raise UnlaunchedError(program.file, kernels[0].line, what, offer)
+        raise unlaunched(program.file, kernels[0].line, _example(program))
     return launches
+
+
+def unlaunched(file: str, line: int, offer: str) -> UnlaunchedError:
+    """Return the error of a file that launches nothing, which offers a comment that does."""
+    return UnlaunchedError(file, line, english("has no launch; add a comment such as {launch}", launch=offer), offer)
 
 
 def _example(program: CudaProgram) -> str:

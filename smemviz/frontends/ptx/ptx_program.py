@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from smemviz.errors import KernelFileError, UnlaunchedError
+from smemviz.errors import KernelFileError
 from smemviz.frontends.cuda.constants import read_constants
 from smemviz.frontends.cuda.cuda_program import kernel_named
-from smemviz.frontends.cuda.launches import LaunchPlan, plan_of
+from smemviz.frontends.cuda.launches import LaunchPlan, plan_of, unlaunched
 from smemviz.frontends.cuda.shapes import SharedDeclaration
 from smemviz.frontends.cuda.text.cuda_functions import Function
 from smemviz.frontends.program import Constant, Program
@@ -117,8 +117,7 @@ class PtxProgram(Program):
             return plans
         name, kernel = next(iter(self.kernels.items()))
         launch = f"// smemviz: {name}<<<1, {self.block_of(name) or 32}>>>({', '.join(_offered(self, kernel))})"
-        what = english("has no launch; add a comment such as {launch}", launch=launch)
-        raise UnlaunchedError(self.file, kernel.line, what, launch)
+        raise unlaunched(self.file, kernel.line, launch)
 
     def block_of(self, name: str) -> str:
         """Return the block that a kernel is compiled for, empty where it is for any."""

@@ -2,6 +2,7 @@
 
 from smemviz.frontends.cuda.host.libraries import CUBLAS, CURAND
 from smemviz.frontends.cuda.host.vectors import VECTORS
+from smemviz.frontends.cuda.includes import THRUST_HEADERS
 
 _COOPERATIVE = """#pragma once
 namespace cooperative_groups {
@@ -113,7 +114,7 @@ HOST_HEADERS = {
     "cuda_profiler_api.h": _PROFILER,
     **dict.fromkeys(("cublas_v2.h", "cublas.h", "cublasLt.h"), CUBLAS),
     "curand.h": CURAND,
-    **dict.fromkeys((f"thrust/{part}.h" for part in ("host_vector", "device_vector", "device_ptr", "copy")), VECTORS),
+    **dict.fromkeys(THRUST_HEADERS, VECTORS),
     **dict.fromkeys(
         ("cuda_pipeline.h", "cuda_pipeline_primitives.h", "device_functions.h", "cuda/pipeline", "cuda/barrier"), _NONE
     ),

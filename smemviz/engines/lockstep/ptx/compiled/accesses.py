@@ -134,7 +134,7 @@ def _copy(e: Emitter, instruction: Instruction) -> None:
     pieces = size.value // 4
     loads, stores = _site(e, instruction), _site(e, instruction, 1)
     to, source = e.address(instruction.operands[0]), e.address(instruction.operands[1])
-    copies = e.guard
+    guard = e.guard
     used = source_size(instruction)
     if isinstance(used, Register) and e.kernel.registers[used.name] == "pred":
         reads = e.b.not_(e.read(used, "pred"))
@@ -145,9 +145,9 @@ def _copy(e: Emitter, instruction: Instruction) -> None:
     else:
         reads = None
     if reads is not None:
-        e.guard = reads if copies is None else e.b.and_(reads, copies)
+        e.guard = reads if guard is None else e.b.and_(reads, guard)
     e.access(_operation(e, s.LOAD, "global", 4, pieces, loads), source)
-    e.guard = copies
+    e.guard = guard
     values = [e.loaded(number, 4) for number in range(pieces)]
     if reads is not None:
         values = [e.b.select(reads, value, constant(WORD, 0)) for value in values]
@@ -264,7 +264,8 @@ def _reduce(e: Emitter, instruction: Instruction) -> None:
     members = e.read(instruction.operands[2], "b32")
     if kind[0] == "f":
         raise NotCompiledError(instruction.text)
-    _expect(e, e.b.icmp_unsigned("==", e.b.and_(members, e.splat(e.running)), e.splat(e.running)))
+    absent = e.b.and_(e.b.not_(members), e.splat(e.running))
+    _expect(e, e.b.icmp_unsigned("==", absent, constant(WORD, 0)))
     name = f"{'s' if kind[0] == 's' else 'u'}{name}" if name in ("min", "max") else name
     value = e.read(instruction.operands[1], kind)
     neutral = constant(WORD, (_NEUTRAL | _NEUTRAL_OF_EXTREMES)[name])
