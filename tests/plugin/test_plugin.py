@@ -27,7 +27,6 @@ square.py:53: load of tile[tx, ty] in set_row_read_col is 32-way; at most 1-way 
   to pass: pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more), or swizzle to tile[r, c ^ r]: no excess is left at its 2 accesses, 992 before.
 """  # noqa: E501
 
-
 TAKES = "smem_budget takes a limit for max_degree, excess, sectors_per_request, findings, and kernel and cc; "
 
 
