@@ -209,6 +209,7 @@ def main() -> None:
         row("kernel to kernel: settled", [all_of_it for _, all_of_it in times], 1000)
         step = row("step to pixels", _steps(page, address + STORED, LANES), 16, 33)
         row("cell to light", page.evaluate(POINT), 16)
+        row("floor: a key that changes nothing", page.evaluate(STEPS.replace("ArrowRight", "Shift")))
         page.goto(f"{address}{STORED}&speed=12")
         page.wait_for_selector(LANES)
         page.wait_for_timeout(_REST)

@@ -64,6 +64,7 @@ def editor_page(texts: Texts, run: Query) -> Component:
     program = texts.add(start).program
     store = dcc.Store(id="editor-start-text", data={"text": start, "meant": meant})
     page = kernel_layout(program, state.hardware or H200, [task_panel(task), _panel(), verdict_place(), store])
+    page.className = "editing"
     page["results"].className = _UNREAD
     page["results"].children.insert(1, _awaited())
     page[ids.SOURCE_PANEL].hidden = True  # the text itself has the marks
