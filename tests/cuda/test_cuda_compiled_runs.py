@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,12 +10,16 @@ from helpers.tiers import but
 
 import smemviz
 from smemviz.engines.launch_shape import configuration
+from smemviz.engines.lockstep import log
 from smemviz.engines.lockstep.ptx import scheduler
-from smemviz.engines.lockstep.ptx.compiled import running
+from smemviz.engines.lockstep.ptx.code.parse import parse
+from smemviz.engines.lockstep.ptx.compiled import cores, running
 from smemviz.engines.lockstep.ptx.host import cuda_launch
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.lockstep.ptx.kernel import Kernel
-from smemviz.engines.options import LaunchOptions, Limits
+from smemviz.engines.lockstep.ptx.machine import Machine
+from smemviz.engines.lockstep.ptx.steps import steps_of
+from smemviz.engines.options import LOG_BYTES, LaunchOptions, Limits
 from smemviz.frontends.cuda import compile_program, parse_cuda
 from smemviz.paths import kernels_dir
 from smemviz.recordings.recording import Recording
@@ -26,13 +31,14 @@ Record = Callable[[Path | str, bool], tuple[Recording, list[bool]]]
 def record(monkeypatch: pytest.MonkeyPatch) -> Record:
     """Record a file compiled from its first visit of a block on, or by NumPy alone; and whether each run was well."""
     done: list[bool] = []
-    run = running.CompiledLaunch.run
+    run = cores.run_compiled
 
-    def noted(self: running.CompiledLaunch) -> bool:
-        done.append(run(self))
-        return done[-1]
+    def noted(*arguments: Any) -> tuple[Machine, bool]:
+        machine, is_well = run(*arguments)
+        done.append(is_well)
+        return machine, is_well
 
-    monkeypatch.setattr(running.CompiledLaunch, "run", noted)
+    monkeypatch.setattr(cores, "run_compiled", noted)
 
     def of(path: Path | str, compiled: bool) -> tuple[Recording, list[bool]]:
         monkeypatch.setattr(scheduler, "LONG_LAUNCH_SECONDS", -1.0 if compiled else 1e9)
@@ -222,3 +228,61 @@ def test_what_strangers_send_is_not_made_into_machine_code(monkeypatch: pytest.M
         shape, arguments = configuration(("k.cu", 1), (1, 1, 0, 0)), [np.zeros(64, np.int32), 700]
         cuda_launch.launch(entry, shape, arguments, ("k.cu", 1), LaunchOptions(limits=limits))
         assert bool(compiled) == (not limits.all_loops)
+
+
+APART = """
+extern __shared__ int tile[];
+__global__ void k(const int* a, int* out, int n) {
+    int t = threadIdx.x, i = blockIdx.x * 64 + t;
+    for (int j = 0; j < n; j++) { tile[t] = a[i] + j; __syncthreads(); %s __syncthreads(); }
+}
+// smemviz: k<<<40, 64, 256>>>(arange(2560), zeros(2560), 9)
+"""
+
+
+@pytest.mark.parametrize(("store", "are_apart"), [("out[i] = tile[t ^ j & 63];", True), ("out[t] = 7;", False)])
+@pytest.mark.parametrize("rows", [1_000_000, 300, 40])
+def test_several_cores_record_what_one_does(
+    record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: str, rows: int, are_apart: bool
+) -> None:
+    """Where blocks store what others store too one core makes the launch, then NumPy, which finds a race."""
+    path = tmp_path / "apart.cu"
+    path.write_text(APART % store)
+    monkeypatch.setattr(log, "ROW_BYTES", LOG_BYTES // rows)
+    were_apart, together = list[bool](), cores._run_together
+
+    def noted(*launch: Any) -> bool:
+        were_apart.append(together(*launch))
+        return were_apart[-1]
+
+    monkeypatch.setattr(cores, "_run_together", noted)
+    recordings = []
+    for count in (1, 3):
+        monkeypatch.setattr(cores, "_cores", lambda count=count: count)
+        recording, were_well = record(path, True)
+        assert were_well == [are_apart]
+        recordings.append(recording)
+    assert were_apart == [are_apart]
+    assert_the_same(*recordings)
+    totals = [recording.launches[0].totals for recording in recordings]
+    counts = [one and [column.tolist() for column in vars(one).values()] for one in totals]
+    assert counts[0] == counts[1]
+    assert (counts[0] is None) == (rows == 1_000_000)
+
+
+@pytest.mark.parametrize(
+    ("instruction", "are_apart"),
+    [
+        ("atom.shared.add.u32 %r1, [%r1], 1;", True),
+        ("ld.global.u32 %r1, [%rd1];", True),
+        ("atom.global.add.u32 %r1, [%rd1], 1;", False),
+        ("ld.volatile.global.u32 %r1, [%rd1];", False),
+        ("mov.u32 %r1, %clock;", False),
+    ],
+)
+def test_blocks_that_may_wait_for_others_run_in_order(instruction: str, are_apart: bool) -> None:
+    registers = ".reg .b32 %r<2>; .reg .b64 %rd<2>;"
+    ptx = f".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() {{ {registers} {instruction} ret; }}"
+    kernel = Kernel(parse(ptx), "k")
+    steps_of(kernel)
+    assert cores.blocks_are_apart(kernel) == are_apart

@@ -5,9 +5,10 @@ requests, and detail for the blocks asked for (the first, the middle and the las
 goes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,25 @@ def _nothing_stored(n: int) -> NDArray[np.float64]:
     return np.broadcast_to(np.nan, (n, WARP_SIZE))
 
 
+def _first_block(part: Requests) -> int:
+    return int(part.block[0]) if len(part) else 0
+
+
+def _first_rows(parts: Sequence[Requests], most: int) -> Iterator[Requests]:
+    """Give as many rows of parts as there is room for."""
+    for part in parts:
+        yield part if len(part) <= most else part.select(np.arange(most))
+        most = max(0, most - len(part))
+
+
+@dataclass(slots=True)
+class Share:
+    """What has been counted of some blocks of a launch, and how many rows of these are kept since."""
+
+    counting: Counting
+    kept_rows: int = 0
+
+
 ROW_BYTES = 550
 _COUNT_BYTES = 64 * 1024 * 1024
 _FAR = 4  # times the limit: a log on its way there is counted before it fills the memory
@@ -163,6 +183,7 @@ class Log:
         self._rows = 0
         self._kept_rows = 0
         self._sorted = True
+        self._lock = Lock()
         self.begin(0, 0)
 
     @property
@@ -210,32 +231,45 @@ class Log:
         elif self._counting is not None and self._pending_rows * ROW_BYTES > _COUNT_BYTES:
             self._count()
 
+    def share(self) -> Share:
+        """Return what one of those that add rows, each from its own thread, has added."""
+        return Share(Counting(self.sites))
+
     def add_rows(
         self,
+        share: Share,
         sites: NDArray[np.int64],
         blocks: NDArray[np.int64],
         addresses: NDArray[np.int64],
         of: Callable[[Any], Requests],
     ) -> None:
         """Note requests in the order of blocks, and in that of each warp's steps; ``of`` gives some or all of them."""
-        self._rows += len(sites)
-        if self._counting is None and self._rows * ROW_BYTES > self._limit:
-            self._count_from_here()
-        chosen: Any = slice(None)
+        with self._lock:
+            self._rows += len(sites)
+            if self._counting is None and self._rows * ROW_BYTES > self._limit:
+                self._count_from_here()
+            is_counted = self._counting is not None
+            if not is_counted:
+                self._parts.append(of(slice(None)))
+                self._sorted = False
+                return
+        share.counting.add_rows(addresses, sites)
+        begin, end = np.searchsorted(self._chosen, [blocks[0], blocks[-1] + 1])
+        if begin == end:
+            return
+        # What goes beyond the limit is never kept again, so that every warp's steps are without a gap.
+        chosen = np.isin(blocks, self._chosen).nonzero()[0][: max(0, self._limit // ROW_BYTES - share.kept_rows)]
+        share.kept_rows += len(chosen)
+        if len(chosen):
+            part = of(chosen)
+            with self._lock:
+                self._parts.append(part)
+                self._sorted = False
+
+    def join(self, share: Share) -> None:
+        """Take over what has been counted of a share, once it is whole."""
         if self._counting is not None:
-            self._counting.add_rows(addresses, sites)
-            begin, end = np.searchsorted(self._chosen, [blocks[0], blocks[-1] + 1])
-            if begin == end:
-                return
-            chosen = np.isin(blocks, self._chosen).nonzero()[0]
-            room = max(0, self._limit // ROW_BYTES - self._kept_rows)
-            self._kept_rows += len(chosen)
-            # What goes beyond the limit is never kept again, so that every warp's steps are without a gap.
-            chosen = chosen[:room]
-            if not len(chosen):
-                return
-        self._parts.append(of(chosen))
-        self._sorted = False
+            self._counting.add_totals(share.counting.totals)
 
     def barrier(self, mask: Mask) -> None:
         passing = 1 if mask.full else mask.lanes.reshape(-1, WARP_SIZE).any(axis=1).astype(np.int32)
@@ -255,6 +289,8 @@ class Log:
         """Return everything that was kept, ordered by block, warp and step."""
         parts = self._parts or [Requests.empty()]
         columns = (column.name for column in fields(Requests))
+        if self._counting is not None and not self._sorted:
+            parts = list(_first_rows(sorted(parts, key=_first_block), self._limit // ROW_BYTES))
         if len(parts) > 1:
             parts = [Requests(*(np.concatenate([getattr(part, name) for part in parts]) for name in columns))]
         (whole,) = parts

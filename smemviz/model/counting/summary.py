@@ -111,6 +111,10 @@ class Counting:
         while (begin := count_alike(rows, at, begin, *alike)) < len(rows):
             self._add_alike()
 
+    def add_totals(self, totals: Totals) -> None:
+        """Add what has been counted elsewhere."""
+        self._totals = added(self._totals, totals)
+
     def _add_alike(self) -> None:
         alike = self._alike
         found = int(alike.found[0])

@@ -16,7 +16,7 @@ from smemviz.engines.lockstep.machine_code.compiling import MachineCode, compile
 from smemviz.engines.lockstep.memory.device_array import DeviceArray
 from smemviz.engines.lockstep.memory.memory import Memory
 from smemviz.engines.lockstep.ptx.code.module import PtxError
-from smemviz.engines.lockstep.ptx.compiled.running import CompiledLaunch
+from smemviz.engines.lockstep.ptx.compiled.cores import run_compiled
 from smemviz.engines.lockstep.ptx.host.cuda_launch import place_variables
 from smemviz.engines.lockstep.ptx.machine import Machine
 from smemviz.engines.lockstep.ptx.memory import SHARED_WINDOW, Allocation, GlobalMemory
@@ -57,21 +57,27 @@ def launch_compiled(
     layout = known.layout(configuration.dynamic_shared)
     symbols = place_variables(code.kernel, memory)
     symbols |= symbols_of([SHARED_WINDOW + array.address for array in layout.placed])
-    machine = Machine(
-        kernel.name,
-        code.kernel,
-        configuration,
-        layout,
-        code.sites,
-        _watched_there(watched, memory, allocations),
-        place,
-        options,
-        memory,
-        parameters,
-        symbols,
-    )
+
+    def anew() -> Machine:
+        for own, allocation in allocations.items():
+            allocation.data[: len(own.data)] = own.data
+        return Machine(
+            kernel.name,
+            code.kernel,
+            configuration,
+            layout,
+            code.sites,
+            _watched_there(watched, memory, allocations),
+            place,
+            options,
+            memory,
+            parameters,
+            symbols,
+        )
+
     try:
-        if not CompiledLaunch(code.code, machine, options.limits.iterations, all_meet=True).run():
+        machine, is_well = run_compiled(code.code, anew(), anew, options.limits.iterations, all_meet=True)
+        if not is_well:
             return None
     except PtxError:
         return None

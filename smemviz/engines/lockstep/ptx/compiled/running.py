@@ -1,10 +1,10 @@
-"""A launch that runs compiled: its memory laid out, its blocks run, its requests taken over into the log.
+"""A launch that runs compiled: its memory laid out, blocks of it run, their requests taken over into the log.
 
 It ends as it began where anything looks like a mistake of the kernel: then the machine runs it, which says what it is.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -83,7 +83,7 @@ class CompiledLaunch:
         self._code, self._machine, self._most_steps = code, machine, most_steps
         self._all_meet = all_meet
         warps = machine.slots_of_block // LANES
-        self._blocks = math.prod(machine.configuration.grid)
+        self.share = machine.log.share()
         room = _ROWS + len(code.operations)
         self._meta = np.zeros((room, s.META_COLUMNS), np.int64)
         self._addresses = np.zeros((room, LANES), np.int64)
@@ -135,7 +135,7 @@ class CompiledLaunch:
                 cells += allocation.nbytes // self._global_cell + 1
             self._memory[number] = allocation.start, allocation.nbytes, allocation.data.ctypes.data, marks
         cells = min(cells, _MOST_CELLS + 1)
-        self._global_cells, self._global_marks = np.zeros(cells, np.int64), np.zeros((cells, MARK_COLUMNS), np.int32)
+        self.global_cells, self._global_marks = np.zeros(cells, np.int64), np.zeros((cells, MARK_COLUMNS), np.int32)
 
     def _first_state(self) -> NDArray[np.int64]:
         machine = self._machine
@@ -183,19 +183,23 @@ class CompiledLaunch:
             return int(self._rows[name].ctypes.data)
         return int(self._special[name])
 
-    def run(self) -> bool:
-        """Run all blocks; returns whether all is well, and what is looked at for races not too large.
+    def run(self, blocks: range, look: Callable[[int], None]) -> bool:
+        """Run some blocks; returns whether all is well, and what is looked at for races not too large.
+
+        ``look`` is called now and then, with the block that runs.
 
         Raises:
             PtxError: when a loop does not end.
         """
         state = self._state
-        if len(self._global_marks) > _MOST_CELLS or self._blocks * self._machine.slots_of_block >= _MOST_THREADS:
+        threads = math.prod(self._machine.configuration.grid) * self._machine.slots_of_block
+        if len(self._global_marks) > _MOST_CELLS or threads >= _MOST_THREADS:
             return False
         load_loops()
+        state[s.BLOCK] = blocks.start
         before, looks = None, 0
         while True:
-            result = self._go_on()
+            result = self._go_on(blocks.stop)
             if result == s.SUSPECT or not self._settle():
                 return False
             self._take()
@@ -203,7 +207,7 @@ class CompiledLaunch:
                 return True
             if state[s.FUEL] >= 0:
                 continue
-            self._machine.pace.at_block(int(state[s.BLOCK]))
+            look(int(state[s.BLOCK]))
             if self._warps[:, s.VISITS].max() > self._most_steps:
                 raise not_ended(self._machine.kernel.blocks[int(state[s.LAST])], self._most_steps)
             # After many visits of blocks some are made one by one: a warp that is as it was then goes in circles.
@@ -219,7 +223,7 @@ class CompiledLaunch:
         arrays = (self._registers, self._at, self._warps[:, s.WAITING : s.TESTS], self._local)
         return int(self._state[s.CHANGES]), *(hash(array.tobytes()) for array in arrays)
 
-    def _go_on(self) -> int:
+    def _go_on(self, last: int) -> int:
         return int(
             run_blocks(
                 self._code.run_warp,
@@ -238,9 +242,9 @@ class CompiledLaunch:
                 self._memory,
                 self._shared_cells,
                 self._shared_marks,
-                self._global_cells,
+                self.global_cells,
                 self._global_marks,
-                self._blocks,
+                last,
             )
         )
 
@@ -255,7 +259,7 @@ class CompiledLaunch:
                 self._shared_cells,
                 self._shared_marks,
                 self._written,
-                self._global_cells,
+                self.global_cells,
                 self._global_marks,
                 1,
             )
@@ -282,7 +286,7 @@ class CompiledLaunch:
                 self._stored(meta[rows], addresses[rows], self._bits[:count][rows]),
             )
 
-        self._machine.log.add_rows(meta[:, s.SITE], meta[:, s.OF_BLOCK], addresses, some)
+        self._machine.log.add_rows(self.share, meta[:, s.SITE], meta[:, s.OF_BLOCK], addresses, some)
 
     def _stored(
         self, meta: NDArray[np.int64], addresses: NDArray[np.int64], bits: NDArray[np.uint64]

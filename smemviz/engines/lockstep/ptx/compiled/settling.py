@@ -258,3 +258,15 @@ def settle(
                 cells[cell] = mine | _HAS_MARKS
     state[s.SETTLED] = state[s.ROWS]
     return True
+
+
+@compiled
+def touch_apart(cells: Any, others: Any) -> bool:
+    """Add the cells of global memory that other blocks have touched; returns whether none is stored by one of both."""
+    stores = 1 << s.STORE | 1 << s.CHANGE | _HAS_MARKS
+    for cell in range(len(cells)):
+        if others[cell]:
+            if cells[cell] and (cells[cell] | others[cell]) & stores:
+                return False
+            cells[cell] |= others[cell]
+    return True

@@ -210,13 +210,15 @@ def _run(ready: Prepared, new: Callable[[], Machine], options: LaunchOptions, *,
         except TooLongError:
             machine = anew()
     # Numba and LLVM take their time to load, and most launches are short.
-    from smemviz.engines.lockstep.ptx.compiled.running import CompiledLaunch, compile_kernel
+    from smemviz.engines.lockstep.ptx.compiled.cores import run_compiled
+    from smemviz.engines.lockstep.ptx.compiled.running import compile_kernel
 
     code = compile_kernel(kernel)
     kernel.compiled_pays = False
     if code is not None:
         try:
-            if CompiledLaunch(code, machine, most_steps).run():
+            machine, is_well = run_compiled(code, machine, anew, most_steps)
+            if is_well:
                 kernel.compiled_pays = True
                 return machine
         except PtxError as error:
