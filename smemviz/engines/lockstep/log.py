@@ -248,8 +248,7 @@ class Log:
             self._rows += len(sites)
             if self._counting is None and self._rows * ROW_BYTES > self._limit:
                 self._count_from_here()
-            is_counted = self._counting is not None
-            if not is_counted:
+            if self._counting is None:
                 self._parts.append(of(slice(None)))
                 self._sorted = False
                 return
