@@ -270,6 +270,42 @@ def test_several_cores_record_what_one_does(
     assert (counts[0] is None) == (rows == 1_000_000)
 
 
+COUNTED = {
+    "side by side, all at one, in rows of 16": "s[t] = a[i + j]; __syncthreads(); v += s[j] + s[t ^ 16 * (j & 1)];",
+    "down a column, and another one each time": "s[t * (j + 1) & 127] = v; __syncthreads(); v += s[t * j * 2 & 127];",
+    "a few lanes now and then": "if (j != 3 || t & 1) s[t] = v + j; __syncthreads(); if (j & 1) v += s[63 - t];",
+    "not by whole sectors": "v += a[i + j] + a[i * 2 + j]; s[t] = v; __syncthreads(); v ^= s[t];",
+    "wide elements": "((int2*)s)[t] = ((int2*)a)[t + j]; __syncthreads(); v += ((int4*)s)[t & 31].z + ((int4*)a)[j].y;",
+    "either memory": "const int* p = t < 32 ? s : a + j; if (t < 32) s[t] = j; __syncthreads(); v += p[t & 31];",
+    "where nobody has stored": "if (t < 32) s[t] = j; __syncthreads(); v += j < 5 ? s[t & 31] : s[t]; ",
+    "beside a barrier": "s[t] = v + j; v += s[j == 6 && b == 9 ? t ^ 32 : t];",
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_what_is_counted_as_it_runs_is_what_numpy_counts(
+    record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    path = tmp_path / "counted.cu"
+    path.write_text(
+        "__global__ void k(const int* a, int* out) {\n"
+        "    __shared__ __align__(16) int s[128]; int t = threadIdx.x, b = blockIdx.x, i = b * 64 + t, v = 0;\n"
+        f"    for (int j = 0; j < 7; j++) {{ {COUNTED[name]} __syncthreads(); }}\n"
+        "    out[i] = v;\n}\n"
+        "// smemviz: k<<<24, 64>>>(arange(4096), zeros(1536))\n"
+    )
+    monkeypatch.setattr(log, "ROW_BYTES", LOG_BYTES // 300)
+    monkeypatch.setattr(running, "_ROWS", 60)
+    compiled, were_well = record(path, True)
+    plain, _ = record(path, False)
+    assert were_well == [name not in ("where nobody has stored", "beside a barrier")]
+    assert compiled.findings == plain.findings
+    one, other = compiled.launches[0].totals, plain.launches[0].totals
+    assert one is not None
+    assert other is not None
+    assert [column.tolist() for column in vars(one).values()] == [column.tolist() for column in vars(other).values()]
+
+
 @pytest.mark.parametrize(
     ("instruction", "are_apart"),
     [

@@ -265,6 +265,11 @@ class Log:
                 self._parts.append(part)
                 self._sorted = False
 
+    @property
+    def totals_only_but(self) -> NDArray[np.int64] | None:
+        """The blocks that are logged, sorted, where all others are counted from here on; else None."""
+        return None if self._counting is None else self._chosen
+
     def join(self, share: Share) -> None:
         """Take over what has been counted of a share, once it is whole."""
         if self._counting is not None:

@@ -114,12 +114,15 @@ def count_alike(
 ) -> int:
     """Count each row as one that is kept, if it is that moved by whole units of its site, else keep it.
 
+    Rows of the site -1 are not counted.
     ``slots`` are ``PATTERNS`` for each site, -1 where no row is kept, and ``found`` (1,) is how many are. Returns the
     number of the first row that is not counted, as there is no room to keep it.
     """
     rows, kept = borrowed(rows), borrowed(kept)
     for r in range(begin, rows.shape[0]):
         row, site = rows[r], sites[r]
+        if site < 0:
+            continue
         start = _first_active(row)
         slot = site * loops.PATTERNS + _slot(row, start, units[site])
         at = slots[slot]

@@ -98,10 +98,11 @@ class Counting:
 
     @cached_property
     def _alike(self) -> _Alike:
-        units = np.array([unit_of(rule) if rule else 0 for rule in self._rules], np.int64)
         rows = np.zeros((_KEPT, WARP_SIZE), np.int64)
         sites, times = np.zeros(_KEPT, np.int64), np.zeros(_KEPT, np.int64)
-        return _Alike(units, rows, sites, times, np.full(len(units) * PATTERNS, -1, np.int64), np.zeros(1, np.int64))
+        return _Alike(
+            self.units, rows, sites, times, np.full(len(self.units) * PATTERNS, -1, np.int64), np.zeros(1, np.int64)
+        )
 
     def add_rows(self, rows: NDArray[np.int64], at: NDArray[np.int64]) -> None:
         """Add the requests of a table to the sites that they are ``at``; most are like one before, and counted once."""
@@ -111,6 +112,17 @@ class Counting:
         while (begin := count_alike(rows, at, begin, *alike)) < len(rows):
             self._add_alike()
 
+    def add_each(self, rows: NDArray[np.int64], sites: NDArray[np.int64], times: NDArray[np.int64]) -> None:
+        """Add rows of addresses, each so often."""
+        for site in np.unique(sites).tolist():
+            here = np.flatnonzero(sites == site)
+            self.add(site, [rows[here]], times[here])
+
+    @cached_property
+    def units(self) -> NDArray[np.int64]:
+        """Of each site the power of two of the bytes that a request may move by and cost the same."""
+        return np.array([unit_of(rule) if rule else 0 for rule in self._rules], np.int64)
+
     def add_totals(self, totals: Totals) -> None:
         """Add what has been counted elsewhere."""
         self._totals = added(self._totals, totals)
@@ -118,10 +130,7 @@ class Counting:
     def _add_alike(self) -> None:
         alike = self._alike
         found = int(alike.found[0])
-        sites = alike.sites[:found]
-        for site in np.flatnonzero(np.bincount(sites)).tolist():
-            here = np.flatnonzero(sites == site)
-            self.add(site, [alike.rows[here]], alike.times[here])
+        self.add_each(alike.rows[:found], alike.sites[:found], alike.times[:found])
         alike.slots[:], alike.found[:] = -1, 0
 
     @property

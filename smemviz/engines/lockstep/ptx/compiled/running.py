@@ -102,7 +102,13 @@ class CompiledLaunch:
             for name, value in self._special.items()
             if not name.startswith("is_")
         }
+        self._patterns = np.full((max(1, len(self._operations)), s.PATTERN_COLUMNS), -1, np.int64)
+        self._pattern_rows = np.zeros((s.MOST_PATTERNS, LANES), np.int64)
+        self._pattern_times, self._pattern_sites = np.zeros((2, s.MOST_PATTERNS), np.int64)
+        self._units = self.share.counting.units
+        self._logged = np.zeros(0, np.int64)
         self._state = self._first_state()
+        self._count_patterns()
 
     def _with_sites(self) -> NDArray[np.int64]:
         """Return the operations with sites of the recording in the place of the kernel's."""
@@ -165,6 +171,11 @@ class CompiledLaunch:
             s.OPERATIONS: self._operations,
             s.WARPS: self._warps,
             s.SCRATCH: self._scratch,
+            s.PATTERNS: self._patterns,
+            s.PATTERN_ROWS: self._pattern_rows,
+            s.PATTERN_TIMES: self._pattern_times,
+            s.PATTERN_SITES: self._pattern_sites,
+            s.UNITS: self._units,
         }
         for index, value in values.items():
             state[index] = value
@@ -244,6 +255,8 @@ class CompiledLaunch:
                 self._shared_marks,
                 self.global_cells,
                 self._global_marks,
+                self._pattern_rows,
+                self._logged,
                 last,
             )
         )
@@ -261,6 +274,7 @@ class CompiledLaunch:
                 self._written,
                 self.global_cells,
                 self._global_marks,
+                self._pattern_rows,
                 1,
             )
         )
@@ -270,9 +284,11 @@ class CompiledLaunch:
         state = self._state
         count = int(state[s.ROWS])
         state[s.ROWS] = state[s.SETTLED] = 0
+        self._count_patterns()
         if not count:
             return
         meta, addresses = self._meta[:count], self._addresses[:count]
+        log = self._machine.log
 
         def some(rows: Any) -> Requests:
             site, block, warp, step, epoch = (meta[rows, column] for column in range(5))
@@ -286,7 +302,18 @@ class CompiledLaunch:
                 self._stored(meta[rows], addresses[rows], self._bits[:count][rows]),
             )
 
-        self._machine.log.add_rows(self.share, meta[:, s.SITE], meta[:, s.OF_BLOCK], addresses, some)
+        log.add_rows(self.share, meta[:, s.SITE], meta[:, s.OF_BLOCK], addresses, some)
+        if log.totals_only_but is not None:
+            self._logged, state[s.COUNTED] = log.totals_only_but, 1
+
+    def _count_patterns(self) -> None:
+        """Count what patterns stand for, and begin to learn them anew."""
+        count = int(self._state[s.LEARNT])
+        if count:
+            rows, sites, times = self._pattern_rows[:count], self._pattern_sites[:count], self._pattern_times[:count]
+            self.share.counting.add_each(rows, sites, times)
+        self._state[s.LEARNT] = 0
+        self._patterns[:, s.ROW], self._patterns[:, s.CREDIT] = -1, s.MOST_CREDIT
 
     def _stored(
         self, meta: NDArray[np.int64], addresses: NDArray[np.int64], bits: NDArray[np.uint64]

@@ -8,8 +8,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from smemviz.engines.lockstep.ptx.compiled import state as s
+from smemviz.engines.lockstep.ptx.compiled.moving import get, put
 from smemviz.engines.lockstep.ptx.compiled.settling import settle
-from smemviz.engines.lockstep.ptx.compiled.touching import get, put
 from smemviz.model.counting.jit import borrowed, compiled, inlined
 
 _LANES = 32
@@ -30,10 +30,21 @@ def _run(typing_context: Any, kernel: Any, state: Any, at: Any, registers: Any, 
 
 @compiled
 def _begin(
-    state: Any, at: Any, registers: Any, shared: Any, local: Any, warps: Any, cells: Any, written: Any, free: Any
+    state: Any,
+    at: Any,
+    registers: Any,
+    shared: Any,
+    local: Any,
+    warps: Any,
+    cells: Any,
+    written: Any,
+    free: Any,
+    logged: Any,
 ) -> None:
     """Set up the next block of the grid."""
     block = state[s.BLOCK]
+    place = np.searchsorted(logged, block)
+    state[s.LEARNS] = state[s.COUNTED] and (place == len(logged) or logged[place] > block)
     for axis in range(3):
         state[s.AXES + 3 + axis] = block % state[s.AXES + axis]
         block //= state[s.AXES + axis]
@@ -156,13 +167,15 @@ def run_blocks(
     shared_marks: Any,
     global_cells: Any,
     global_marks: Any,
+    patterns: Any,
+    logged: Any,
     last: int,
 ) -> Any:
     """Run blocks of the grid from where the state says, up to the ``last`` or until Python is asked."""
     at, registers, warps, barriers = borrowed(at), borrowed(registers), borrowed(warps), borrowed(barriers)
     while state[s.BLOCK] < last:
         if not state[s.STARTED]:
-            _begin(state, at, registers, shared, local, warps, shared_cells, written, free)
+            _begin(state, at, registers, shared, local, warps, shared_cells, written, free, logged)
         alive = 0
         for warp in range(at.shape[0]):
             if not warps[warp, s.ALIVE]:
@@ -182,9 +195,13 @@ def run_blocks(
             written,
             global_cells,
             global_marks,
+            patterns,
             np.int64(0),  # a constant by itself would be a type of its own
         ):
             return s.SUSPECT
+        while state[s.ROWS] and meta[state[s.ROWS] - 1, s.PATTERN] >= 0:  # which are counted
+            state[s.ROWS] -= 1
+        state[s.SETTLED] = state[s.ROWS]
         if not alive:
             state[s.STARTED] = 0
             state[s.BLOCK] += 1

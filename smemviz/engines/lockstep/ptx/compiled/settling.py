@@ -177,6 +177,7 @@ def settle(
     written: Any,
     global_cells: Any,
     global_marks: Any,
+    patterns: Any,
     all_rows: Any,
 ) -> bool:
     """Look at the requests since the last barrier; returns whether all is well.
@@ -185,13 +186,18 @@ def settle(
     """
     meta, addresses, operations, memory = borrowed(meta), borrowed(addresses), borrowed(operations), borrowed(memory)
     shared_cells, global_cells, written = borrowed(shared_cells), borrowed(global_cells), borrowed(written)
-    shared_marks, global_marks = borrowed(shared_marks), borrowed(global_marks)
+    shared_marks, global_marks, patterns = borrowed(shared_marks), borrowed(global_marks), borrowed(patterns)
     slots, shared_start = state[s.SLOTS], state[s.SHARED_START]
     for row in range(state[s.SETTLED], state[s.ROWS]):
         number, epoch = meta[row, s.OPERATION], meta[row, s.EPOCH]
         of_block = number >= 0
         if of_block and all_rows == 0 and not state[s.STORES] and not state[s.UNWRITTEN]:
             continue
+        if meta[row, s.PATTERN] >= 0:  # of which the address of the first lane is there
+            kept = patterns[meta[row, s.PATTERN]]
+            by = addresses[row, 0] - kept[0]
+            for lane in range(_LANES):
+                addresses[row, lane] = kept[lane] + by
         if not of_block and _is_left_alone(addresses[row], memory):
             continue
         if epoch >= 1 << _EPOCH_BITS:

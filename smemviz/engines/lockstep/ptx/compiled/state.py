@@ -34,10 +34,14 @@ CHANGES = 39  # requests that changed memory
 MANY_AT_BARRIERS = 40  # the fewest threads of a block that pass a barrier; those that have ended do not
 CYCLES = 41  # of the clock
 MARKED = 42  # cells of global memory that have marks
-TABLE = 43
+COUNTED, LEARNS = 50, 43  # whether requests are counted; those of the block only, of all lanes as a pattern
+PATTERNS, PATTERN_ROWS, PATTERN_TIMES, PATTERN_SITES = 44, 45, 46, 47  # of operations; rows, how often, of which site
+LEARNT = 48  # rows of patterns
+UNITS = 49  # of each site, a power of two of the bytes that a request may move by and cost the same
+TABLE = 51
 
 # -- columns of a request
-SITE, OF_BLOCK, OF_WARP, STEP, EPOCH, PHASE, CHANGED, OPERATION, META_COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8
+SITE, OF_BLOCK, OF_WARP, STEP, EPOCH, PHASE, CHANGED, OPERATION, PATTERN, META_COLUMNS = range(10)
 
 # -- columns of an operation, an instruction that touches memory
 KIND, SPACE, WIDTH, COUNT, SHARED_SITE, GLOBAL_SITE, UPDATE, TYPE, STRONG, OPERATION_COLUMNS = range(10)
@@ -46,6 +50,14 @@ GLOBAL, SHARED_SPACE, LOCAL_SPACE, GENERIC = 0, 1, 2, 3
 NO_UPDATE = -1
 ADD, MIN, MAX, EXCHANGE, SWAP, INCREMENT, DECREMENT, AND, OR, XOR = range(10)
 UNSIGNED, SIGNED, FLOAT = 0, 1, 2
+
+# -- columns of the pattern of an operation, what all lanes asked for the last time: the row of its addresses, -1 for
+# none; what these are more in the window of a generic address; how far the first may go, where that memory is, and what
+# it may not have in common with the first one kept; how lanes lie to each other; whether another is still worth it
+ROW, WINDOW, FIRST_FROM, FIRST_TO, BASE, APART_BY, SHAPE, CREDIT, IS_SHARED, PATTERN_COLUMNS = range(10)
+ANY_SHAPE, SIDE_BY_SIDE, SAME_PLACE, APART = range(4)
+MOST_PATTERNS = 512
+MOST_CREDIT = 64
 
 # -- columns of a barrier
 REDUCTION, PLACE, RESULT, IS_COUNT, NUMBER, BARRIER_COLUMNS = 0, 1, 2, 3, 4, 5
