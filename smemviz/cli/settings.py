@@ -136,7 +136,7 @@ def compiled_as(arguments: argparse.Namespace) -> Callable[[Program], Program]:
         if not compiler_words(arguments):
             return program
         if arguments.compile_commands is None:
-            return program.with_compiler(options, arguments.folders, arguments.before)
+            return program.with_compiler(options, arguments.folders, arguments.before).in_project()
         of = project_options(arguments.compile_commands, program.file)
         folders, before = (*arguments.folders, *of.folders), (*of.before, *arguments.before)
         others = (option for option in of.options if not (standard and option.startswith("--std")))

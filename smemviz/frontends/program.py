@@ -158,6 +158,10 @@ class Program(ABC):
         """
         raise InputError(f"{self.file}: -I, -D, -include and -std are for CUDA C++; name a file that ends in .cu")
 
+    def in_project(self) -> Self:
+        """Return the program with what the project that its file lies in has for it, as far as its language knows."""
+        return self
+
     def with_units(self, files: Sequence[tuple[str, str]]) -> Self:
         """Return the program linked with other files, each its name and its text.
 

@@ -67,7 +67,7 @@ def read_program(path: str | Path) -> Program:
         InputError: when it is not a readable text file.
         KernelFileError: when it is not valid Python.
     """
-    return parse_program(read_source(path), Path(path).as_posix())
+    return parse_program(read_source(path), Path(path).as_posix()).in_project()
 
 
 def read_source(path: str | Path) -> str:

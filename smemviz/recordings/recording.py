@@ -34,7 +34,7 @@ EngineName = Literal["gpu", "lockstep"]
 
 SCHEMA = 1
 MAX_REQUESTS = 1 << 18  # logged in one file: 141 MB once loaded
-MAX_METADATA_BYTES = 6 << 20
+MAX_METADATA_BYTES = 24 << 20
 
 METADATA = "metadata.json"
 COLUMNS = {f.name: f"{f.name}.npy" for f in fields(Requests)}

@@ -38,6 +38,18 @@ def test_accesses_of_a_kernel_are_found_whether_or_not_it_uses_one(
     assert said["findings"] == []
 
 
+def test_headers_are_in_the_include_folder_of_the_project(tmp_path: Path, command: Command) -> None:
+    for folder in ("include", "src/deep"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "include" / "library.h").write_text(LIBRARY)
+    path = tmp_path / "src" / "deep" / "k.cu"
+    path.write_text(KERNEL)
+    assert "library.h is not in the folder of the file" in command("run", path, code=2).err
+    (tmp_path / "CMakeLists.txt").touch()
+    (launch,) = json.loads(command("run", path, "--json").out)["launches"]
+    assert sorted(site["op"] for site in launch["sites"] if site["space"] == "shared") == ["load", "store"]
+
+
 def test_a_parameter_that_is_a_type_alone_has_no_name() -> None:
     (function,) = find_functions("template <class L> __global__ void k(int *out, L, const L, int, L last) {}")
     assert function.parameters == ("out", "", "", "", "last")

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
+from pathlib import Path
 
 from smemviz.errors import KernelFileError
 from smemviz.frontends.cuda.constants import read_constants, with_values
@@ -21,6 +22,8 @@ from smemviz.messages import english
 from smemviz.recordings.vocabulary import ConstantValue
 
 NOTE = re.compile(r"//\s*smemviz:\s*(.*)", re.DOTALL)  # a launch in a comment
+_MARKS_OF_A_PROJECT = ("CMakeLists.txt", "Makefile", ".git")
+_MOST_ABOVE = 4  # folders above a file that may be the project's
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,13 @@ class CudaProgram(Program):
         """Return the program as it is compiled with options, with more folders of headers, and headers read first."""
         with_them = replace(self, options=tuple(options), folders=tuple(folders), before=tuple(before))
         return replace(with_them, units=tuple(unit.with_compiler(options, folders, before) for unit in self.units))
+
+    def in_project(self) -> CudaProgram:
+        """Return the program with the ``include`` folder of its project, the last place to look for a header."""
+        above = Path(self.file).resolve().parents[:_MOST_ABOVE]
+        roots = (folder for folder in above if any((folder / mark).exists() for mark in _MARKS_OF_A_PROJECT))
+        folders = [(root / "include").as_posix() for root in roots if (root / "include").is_dir()]
+        return self.with_compiler(self.options, (*self.folders, *folders), self.before) if folders else self
 
     def with_units(self, files: Sequence[tuple[str, str]]) -> CudaProgram:
         """Return the program linked with other files, each its name and its text."""
