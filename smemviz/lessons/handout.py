@@ -21,7 +21,7 @@ from smemviz.reports.print_layout import Printed, Sheet, print_layout
 # On an A4 page, the largest first; of the smallest two pictures of 32 rows each fit a page.
 _SHEETS = (Sheet(17.0, 9.0), Sheet(15.0, 8.0), Sheet(12.5, 7.0), Sheet(9.5, 5.5), Sheet(8.5, 5.0))
 _ROOM = 700  # CSS pixels that pictures may take beside the answer, one below the other
-_SCENE_ROOM = 270  # and the question's
+_SCENE_ROOM = 390  # and the question's
 _SECONDS = 120  # for a browser that has to start
 
 

@@ -94,9 +94,9 @@ def print_layout(
     for trace in printed.data:
         _fit(trace, printed.layout, plot, smallest, stroke)
     _fit_pairs(printed, plot)
-    _title_above(printed)
     _close_up(printed)
     _number_lanes(printed, plot)
+    _title_above(printed)
     printed = in_vectors(printed, plot)
     _lower(printed)
     top = margin.t + (_KEY_LINE * (_wrap_key(printed, plot) - 1))

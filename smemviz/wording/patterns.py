@@ -14,7 +14,7 @@ from smemviz.model.hardware.operations import effect_of, operation
 from smemviz.model.playback import BankService
 from smemviz.recordings.data import Site
 from smemviz.recordings.vocabulary import POPULATION_COUNT
-from smemviz.wording.labels import clauses, count, lane_ranges
+from smemviz.wording.labels import clauses, count, lane_ranges, names
 
 _NAMES = {
     "one lane": N_("one lane"),
@@ -165,30 +165,21 @@ def _columns(step: int) -> str:
 
 
 def _groups(levels: tuple[Level, ...]) -> str:
-    inner, *outer = levels
+    if len(levels) > 2:
+        strides = names(*map(_long, levels))
+        return _("the lanes lie in {n} strides, one within the other: {strides}", n=len(levels), strides=strides)
+    inner, outer = levels
     if inner.stride:
-        apart = distance(abs(inner.stride))
-        within = _("lanes in groups of {lanes} are {distance} apart", lanes=inner.lanes, distance=apart)
+        within = _("lanes in groups of {lanes} are {distance} apart", lanes=inner.lanes, distance=_long(inner))
     else:
         within = _("lanes in groups of {lanes} ask for the same element", lanes=inner.lanes)
-    return clauses(within, *(_between(level, depth, len(outer)) for depth, level in enumerate(outer, 1)))
+    if not outer.stride:
+        return clauses(within, _("the groups at the same place"))
+    return clauses(within, _("the groups {distance} apart", distance=_long(outer)))
 
 
-def _between(level: Level, depth: int, outermost: int) -> str:
-    """Say how far groups are apart: all of the lanes', or so many of them that make a group of the next level."""
-    together = level.stride == 0
-    apart = distance(abs(level.stride))
-    if depth == 1 and depth == outermost:
-        return _("the groups at the same place") if together else _("the groups {distance} apart", distance=apart)
-    if depth == outermost:
-        return _("those at the same place") if together else _("those {distance} apart", distance=apart)
-    if depth == 1 and together:
-        return _("{number} of the groups at the same place", number=level.lanes)
-    if depth == 1:
-        return _("{number} of the groups {distance} apart", number=level.lanes, distance=apart)
-    if together:
-        return _("{number} of those at the same place", number=level.lanes)
-    return _("{number} of those {distance} apart", number=level.lanes, distance=apart)
+def _long(level: Level) -> str:
+    return distance(abs(level.stride))
 
 
 def _stride_reason(pattern: Pattern, site: Site, lanes: int, degree: int, cc: tuple[int, int]) -> str | None:

@@ -81,7 +81,7 @@ def test_text_can_be_read_on_every_cell(theme: Theme) -> None:
 def test_marks_stand_out_from_what_they_lie_on(theme: Theme) -> None:
     banks = [*blend(theme.ramp, 32), *blend(theme.faint, 32)]
     marks = [(mark, cell) for mark in (theme.frame, theme.conflict) for cell in banks]
-    marks += [(line, theme.paper) for line in (*blend(theme.lines, 24), theme.muted, theme.conflict, theme.ink)]
+    marks += [(line, theme.paper) for line in (theme.line, theme.muted, theme.conflict, theme.ink)]
     assert [pair for pair in marks if contrast(*pair) < 3] == []
 
 

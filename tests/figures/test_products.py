@@ -104,7 +104,8 @@ def test_the_sweep_has_a_line_per_kernel_named_at_its_end() -> None:
     assert [x for x, _ in lines["tiled"]] == [64, 1024, 4096]
     assert [x for x, _ in lines["three loops"]] == [1024]
     assert lines["cuBLAS"][0] == (64, pytest.approx(50e12))
-    assert "three loops (to 1024)" in [note.text for note in figure.layout.annotations]
+    said = {note.text for note in figure.layout.annotations}
+    assert {"<b>three loops (to 1024)</b>", "<b>tiled</b>", "tiled_integer"} <= said  # bold is what is told of
     assert sweep_lines(sweep(), 8).data[0].name == CUBLAS  # it has no tile
     assert sweep_lines(None, 8).layout.annotations[0].text == "Nothing was measured with tiles of 8."
 

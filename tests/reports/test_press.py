@@ -143,10 +143,12 @@ def test_labels_that_would_meet_are_folded_and_keep_their_size(of: str, kernel: 
 
 
 def test_what_rows_count_stands_above_them_where_it_is_longer_than_they_are_high(square: Recording) -> None:
-    low = print_layout(picture(square, "banks", Choice(kernel="set_row_read_row")).figure, Sheet()).figure
+    row = picture(square, "banks", Choice(kernel="set_row_read_row")).figure
+    low, keyed = (print_layout(row, Sheet(width)).figure for width in (4.5, 8.0))
     high = print_layout(picture(square, "banks", Choice(kernel="set_row_read_col")).figure, Sheet()).figure
     assert [low.layout.yaxis.title.text, low.layout.annotations[0].text] == ["", "↓ wavefront"]
-    assert [high.layout.yaxis.title.text, len(high.layout.annotations)] == ["wavefront", 0]
+    for other in (keyed, high):  # a key stands above the first
+        assert [other.layout.yaxis.title.text, len(other.layout.annotations)] == ["wavefront", 0]
 
 
 def test_the_figure_of_the_page_stays_as_it_is(square: Recording) -> None:

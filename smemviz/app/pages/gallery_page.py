@@ -129,8 +129,7 @@ def _strip(*, editor: bool) -> Component:
 
 def _legend() -> Component:
     texts = {
-        "bank-first": _("bank {bank}", bank=0),
-        "bank-last": _("bank {bank}", bank=H200.banks - 1),
+        "banks": _("bank {first} to {last}", first=0, last=H200.banks - 1),
         "lane": _("lane of the worst request"),
         "conflict": _("lane in conflict"),
         "unused": _("never touched"),

@@ -36,7 +36,7 @@ LEFT, RIGHT = 52, 16
 
 @dataclass(frozen=True)
 class Theme:
-    """The colours of one theme; ``ramp`` runs from the first bank to the last, ``lines`` from the first curve on.
+    """The colours of one theme; ``ramp`` runs from the first bank to the last, ``line`` is of a curve.
 
     tests/figures/test_colours.py holds them to the contrast of WCAG 2.2 AA and to what the colour-blind tell apart.
     """
@@ -51,7 +51,7 @@ class Theme:
     unused: str
     ramp: tuple[str, ...]
     degree: tuple[str, ...]
-    lines: tuple[str, ...]
+    line: str
 
     @property
     def faint(self) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ THEMES: dict[ThemeName, Theme] = {
         unused="#a2a9b1",
         ramp=("#96b2f1", "#a9c6e6", "#bfd7c9", "#dbe2a0", "#fae873"),
         degree=("#eef2f7", "#fbdcc0", "#f2a873", "#c04c0a", "#8f2c00"),
-        lines=("#3f66c9", "#59636f", "#8a6a00"),
+        line="#3f66c9",
     ),
     "dark": Theme(
         paper="#161b22",
@@ -84,7 +84,7 @@ THEMES: dict[ThemeName, Theme] = {
         unused="#343c44",
         ramp=("#26428a", "#2a4e76", "#325558", "#4b5a3c", "#6b5e1d"),
         degree=("#222a34", "#5a3a22", "#7c4018", "#cc6a2a", "#ff9a5c"),
-        lines=("#8fb0ff", "#9aa5b1", "#d9c24a"),
+        line="#8fb0ff",
     ),
 }
 

@@ -1,6 +1,6 @@
 """Rates of matrix products: over sizes, a line per kernel, and as a roofline, against what they move."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import cycle, islice
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from smemviz.figures.drawing.cells import hovering, text_at
-from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, blend, empty, layout
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, empty, layout
 from smemviz.i18n import N_, _
 from smemviz.model.counting.matmul import attainable, best_intensity
 from smemviz.recordings.sweep import CUBLAS, LOOPS, NUMPY, Ceiling, Point, Size, Sweep
@@ -17,7 +17,7 @@ from smemviz.wording.labels import clauses, duration, number, percent
 
 HEIGHT = 520
 TOP, BOTTOM, LEFT, _RIGHT = 16, 52, 70, 190
-_DASHES = ("solid", "dash", "dashdot")
+_YARDSTICKS = (CUBLAS, NUMPY, LOOPS)
 _LINE = 15.5  # pixels of a label
 _NEAR = 1.25
 _OF_ROOFLINE = 176  # pixels right of its plot
@@ -60,9 +60,11 @@ def sweep_lines(sweep: Sweep | None, tile: int, *, theme: ThemeName = "light") -
     rates = [point.rate or 0 for points in lines.values() for point in points]
     bottom, top = min(rates) / 1.6, max(rates) * 1.6
     most = max(map(len, lines.values()))
-    labels = [(_label(name, points, most), points[-1].rate or 1) for name, points in lines.items()]
+    told = _told({name: points[-1].rate or 0 for name, points in lines.items()})
+    labels = [(_label(name, points, most), points[-1].rate or 1, name in told) for name, points in lines.items()]
+    drawn = {name: _line(name, points, i, name in told, colours) for i, (name, points) in enumerate(lines.items())}
     return go.Figure(
-        [_line(name, points, i, len(lines), colours) for i, (name, points) in enumerate(lines.items())],
+        sorted(drawn.values(), key=lambda line: line.line.width),  # what is told of above the others
         layout(
             colours,
             height=HEIGHT,
@@ -98,9 +100,15 @@ def _apart(sides: Sequence[int]) -> list[str]:
     return [str(side) if after / side > _NEAR else "" for side, after in zip(sides, [*sides[1:], np.inf], strict=True)]
 
 
-def _line(name: str, points: Sequence[Point], index: int, count: int, colours: Theme) -> go.Scatter:
-    yardstick = name in (CUBLAS, NUMPY, LOOPS)
-    colour = colours.ink if yardstick else blend(colours.lines, max(count, 2))[index]
+def _told(rates: Mapping[str, float]) -> set[str]:
+    """Return what a reader should see first: the yardsticks, the ends of the ladder to them, and what tiles do."""
+    ours = {name: rate for name, rate in rates.items() if name not in _YARDSTICKS}
+    return {*_YARDSTICKS, "naive", "tiled", max(ours, key=lambda name: ours[name], default="")}
+
+
+def _line(name: str, points: Sequence[Point], index: int, is_told: bool, colours: Theme) -> go.Scatter:
+    yardstick = name in _YARDSTICKS
+    colour = colours.ink if yardstick else colours.line if is_told else colours.muted
     hover = [
         f"<b>{name_of(name)}</b>, {point.size.name}<br>"
         f"{(point.rate or 0) / 1e9:,.0f} GFLOP/s, {duration(point.time.median_us)}"
@@ -112,26 +120,30 @@ def _line(name: str, points: Sequence[Point], index: int, count: int, colours: T
         x=[point.size.m for point in points],
         y=[point.rate for point in points],
         mode="lines+markers",
-        line={"color": colour, "width": 2, "dash": "dot" if yardstick else _DASHES[index // 5 % len(_DASHES)]},
-        marker={
-            "size": 7,
-            "symbol": list(_SYMBOLS)[index % len(_SYMBOLS)],
-            "line": {"color": colours.ink, "width": 0.8},
-        },
+        opacity=1 if is_told else 0.5,
+        line={"color": colour, "width": 2.5 if is_told else 1, "dash": "dot" if yardstick else "solid"},
+        marker={"size": 7 if is_told else 5, "symbol": list(_SYMBOLS)[index % len(_SYMBOLS)]},
         **hovering(hover),
     )
 
 
 def names_beside(
-    labels: Sequence[tuple[str, float]], ends: tuple[float, float], colours: Theme
+    labels: Sequence[tuple[str, float, bool]], ends: tuple[float, float], colours: Theme
 ) -> list[dict[str, object]]:
-    """Write names at the right edge of a logarithmic axis, as near to their rates as the other names leave room."""
+    """Write names at the right edge of a logarithmic axis, as near to their rates as the other names leave room.
+
+    Each is a name, its rate, and whether it stands out.
+    """
     low, high = np.log10(ends)
-    shares = [(np.log10(rate) - low) / (high - low) for _name, rate in labels]
+    shares = [(np.log10(rate) - low) / (high - low) for _name, rate, _is_told in labels]
     beside = {"xref": "paper", "xanchor": "left", "yref": "paper", "yanchor": "middle"}
     return [
-        text_at(name, 1.01, y, colours.ink, 11.5, **beside)
-        for (name, _rate), y in zip(labels, spread_labels(shares, _LINE / (HEIGHT - TOP - BOTTOM)), strict=True)
+        text_at(
+            f"<b>{name}</b>" if is_told else name, 1.01, y, colours.ink if is_told else colours.muted, 11.5, **beside
+        )
+        for (name, _rate, is_told), y in zip(
+            labels, spread_labels(shares, _LINE / (HEIGHT - TOP - BOTTOM)), strict=True
+        )
     ]
 
 
@@ -291,9 +303,11 @@ def _names(
 ) -> list[dict[str, object]]:
     """Name every point at the right edge, at its height, each a line of its own with the sign of its point."""
     signed = zip(rows, cycle(_SYMBOLS.values()), strict=False)
-    points = [(f"{sign} {row.kernel}", row.point.rate or 0) for row, sign in signed if row.point]
+    rated = [(sign, row.kernel, row.point.rate or 0) for row, sign in signed if row.point]
+    told = _told({kernel: rate for _sign, kernel, rate in rated})
+    points = [(f"{sign} {kernel}", rate, kernel in told) for sign, kernel, rate in rated]
     if cublas and cublas.rate:
-        points.append((f"☆ {CUBLAS}", cublas.rate))
+        points.append((f"☆ {CUBLAS}", cublas.rate, True))
     return names_beside(points, ends, colours)
 
 

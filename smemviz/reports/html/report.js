@@ -60,11 +60,10 @@
     });
     at("place").setAttribute("aria-valuetext", at("present").textContent);
     at("why").replaceChildren(...site.why.map((said) => element("span", "", `${said} `)));
-    const isPhone = document.documentElement.clientWidth < 700; // elsewhere cells have their usual size
-    const room = isPhone ? { width: at("why").clientWidth - 6, height: 420 } : null;
-    put("tile", array ? tile(request, array, room) : null);
-    put("banks", site.shared ? bankPicture(request, room) : null);
-    put("sectors", site.shared ? null : sectorPicture(request, room));
+    const width = at("tile-picture").parentElement.clientWidth - 6;
+    put("tile", array ? tile(request, array, { width, height: 480 }) : null);
+    put("banks", site.shared ? bankPicture(request, { width, height: 200 }) : null);
+    put("sectors", site.shared ? null : sectorPicture(request, { width, height: 420 }));
     for (const button of at("source").querySelectorAll("button")) {
       const here = Number(button.dataset.site) === block.site[place];
       button.setAttribute("aria-pressed", String(here));
@@ -177,6 +176,7 @@
   at("play").addEventListener("click", () => play(!timer));
   at("pace").addEventListener("change", () => timer && play(true));
   at("place").addEventListener("input", () => go(Number(at("place").value)));
+  window.addEventListener("resize", show);
   at("launch").addEventListener("change", () => openLaunch(Number(at("launch").value)));
   at("block").addEventListener("change", () => openBlock(Number(at("block").value), 0));
   at("array").addEventListener("change", () => {

@@ -38,6 +38,7 @@ _PROPERTIES = (
     *each("children", *(f"compare-{part}" for part in ("headline", "origin", "notices", "tiles", "requests"))),
     *each("children", "compare-table", "compare-impact", "compare-changes"),
     *each("hidden", "compare-sectors-panel", "compare-results"),
+    "changes.open",
     *each("data", "compared-by-default", "picks"),
     "compare-csv.href",
     *pictured(*_PICTURES),
@@ -70,6 +71,7 @@ def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: st
         }
     look = LookState.read({"theme": theme})
     inputs = FigureInput(None, rows[0].entry.hardware, look.theme, rows=rows)
+    changes = [*view_compiled(picks, rows), *view_changes(library, query)]
     filling: Filling = {}
     for picture, view in zip(_PICTURES, ("wavefronts", "times", "sectors"), strict=True):
         filling |= drawn(picture, FIGURES["compare"].draw(inputs._replace(view=view)))
@@ -82,7 +84,8 @@ def view_compare(library: Library, stopwatch: Stopwatch, query: Query, theme: st
         "compare-requests.children": side_by_side(rows, look.theme),
         "compare-table.children": compare_table(rows, queries(library, query, picks)),
         "compare-impact.children": compare_impact(rows),
-        "compare-changes.children": [*view_compiled(picks, rows), *view_changes(library, query)],
+        "compare-changes.children": changes,
+        "changes.open": bool(changes),
         "against.value": query.get("against", ""),  # once, as the picks
         "compare-csv.href": f"{CSV_PATH}?{query_of(query)}",
         "compared-by-default.data": standard,

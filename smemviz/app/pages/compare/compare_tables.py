@@ -11,7 +11,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import KERNEL
-from smemviz.app.components.frames import scroller, section
+from smemviz.app.components.frames import scroller
 from smemviz.app.components.launches import Query, hardware_of
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.components.tables import table
@@ -147,7 +147,9 @@ def changes_panel() -> Component:
         size="sm",
         className="against",
     )
-    return section("changes", _("Changes"), against, html.Div(id="compare-changes", role="status"))
+    title = html.Summary(html.H2(_("Changes since a revision, or with other constants")))
+    changes = html.Div(id="compare-changes", role="status")
+    return html.Details([title, against, changes], id="changes", className="panel folded")
 
 
 def view_changes(library: Library, query: Query) -> list[Component]:

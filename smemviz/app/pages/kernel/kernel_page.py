@@ -143,14 +143,10 @@ def _border() -> Component:
 def _below() -> Component:
     """Lay out what else there is to say of the launch, in tabs, and below it where the numbers come from."""
     warps = panel(FIGURES["warps"].title, ids.WARPS, note=_(_WARPS_NOTE))
-    of_launch = [
-        html.Div(
-            [html.P(_("Counted as the kernel is written."), className="note as-written"), _facts()], className="left"
-        ),
-        html.Div([warps, *folded_panels(), global_memory()], className="right"),
-    ]
+    as_written = html.P(_("Counted as the kernel is written."), className="note as-written")
+    of_launch = [as_written, _facts(), warps, *folded_panels(), global_memory()]
     tabs = (
-        Tab("launch", _("Launch"), html.Div(of_launch, className="columns")),
+        Tab("launch", _("Launch"), html.Div(of_launch, className="right")),
         Tab("time", _("Time"), timing_panel()),
         Tab("counters", _("Hardware counters"), hardware_panel()),
         Tab("published", _("Published figures"), published_panel()),

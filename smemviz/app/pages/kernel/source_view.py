@@ -130,7 +130,7 @@ def _line(
     return html.Li(
         [
             html.Span(str(number), className="line-number"),
-            html.Code(buttons or " "),
+            html.Code(buttons or " ", style={"--indent": f"{len(text) - len(text.lstrip())}ch"}),
             *([html.Span([*same, *cells], className="costs")] if same or cells else []),
         ],
         className=" ".join(looks),

@@ -145,7 +145,7 @@ def _controls() -> Component:
                         data=[str(tile) for tile in TILES],
                         allowDeselect=False,
                         size="sm",
-                        w=190,
+                        w=240,
                     ),
                     html.Div(
                         [
@@ -184,6 +184,7 @@ def _steps() -> Component:
         _button("next", _("Next step"), _("Next step (right arrow)")),
         _button("last", _("Last step")),
     ]  # fmt: skip
+    note = html.P(_(_STEPS_NOTE), className="note")
     return html.Section(
         [
             html.Div(
@@ -197,7 +198,6 @@ def _steps() -> Component:
                 ],
                 className="panel-head",
             ),
-            html.P(_(_STEPS_NOTE), className="note"),
             html.Div(
                 [
                     html.Output("", id="step-text", className="position-text"),
@@ -209,8 +209,13 @@ def _steps() -> Component:
                 ],
                 className="playback steps-playback",
             ),
-            scroller(html.Div(graph("steps"), className="sheet steps-sheet"), titled="steps-title"),
-            scroller(label=_("What this step touches"), id="step-table"),
+            html.Div(
+                [
+                    scroller(html.Div(graph("steps"), className="sheet steps-sheet"), titled="steps-title"),
+                    html.Div([scroller(label=_("What this step touches"), id="step-table"), note]),
+                ],
+                className="steps-shown",
+            ),
         ],
         className="panel steps-panel",
     )  # fmt: skip
