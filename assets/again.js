@@ -53,6 +53,7 @@
 
   window.fetch = (resource, options) => {
     const { pathname } = new URL(resource.url || resource, window.location.href);
-    return pathname === window.smemviz.names.callbacks ? again(resource, options) : plain(resource, options);
+    if (pathname !== window.smemviz.names.callbacks) return plain(resource, options);
+    return window.smemviz.ahead(options.body, again(resource, options));
   };
 })();

@@ -17,6 +17,13 @@ SEEN = """() => {
     .observe(text, { childList: true, characterData: true, subtree: true });
 }"""
 
+FIRST = """() => {
+  window.first = [];
+  document.getElementById("tile").addEventListener("figure-drawn", () => window.first.push("tile"));
+  new MutationObserver(() => window.first.push("headline"))
+    .observe(document.getElementById("headline"), { childList: true, characterData: true, subtree: true });
+}"""
+
 
 def asked_while(page: Page) -> list[str]:
     asked: list[str] = []
@@ -45,6 +52,16 @@ def test_a_step_asks_the_server_for_nothing(page: Page) -> None:
     assert "site=2&warp=31&step=2" in page.url
     page.reload()
     expect(page.locator("#position-text")).to_contain_text("96 of 96")
+
+
+def test_a_knob_draws_before_all_else_of_the_page_follows(page: Page) -> None:
+    page.goto("/kernel?file=square&kernel=set_row_read_col_pad")
+    settle(page)
+    page.evaluate(FIRST)
+    knob(page, "IPAD", 0)
+    expect(page.locator("#headline")).to_contain_text("32-way")
+    expect(page.locator("#tile text")).not_to_have_count(0)
+    assert page.evaluate("window.first")[0] == "tile"
 
 
 def test_a_whole_block_plays_without_the_server_and_skips_nothing(page: Page) -> None:

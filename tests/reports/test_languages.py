@@ -103,7 +103,12 @@ def test_a_report_speaks_the_language(
     assert page.locator("html").get_attribute("lang") == tag
     with speaking(tag):
         gettext = language.gettext
-        titles = [gettext("Source"), gettext("Tile"), gettext("Banks by wavefront")]
+        titles = [
+            page.locator("#headline").inner_text(),
+            gettext("Source"),
+            gettext("Tile"),
+            gettext("Banks by wavefront"),
+        ]
         spoken = language.script_messages(tag).get(_NOTE)
     assert page.locator("h2:visible, h3:visible").all_text_contents() == titles  # of shared memory: no sectors
     note = spoken or _NOTE

@@ -160,7 +160,7 @@ def test_it_opens_at_the_worst_request_and_plays_by_keyboard(opened: Page) -> No
 @pytest.mark.browser
 def test_pictures_show_the_lanes_in_their_cells_and_banks(opened: Page) -> None:
     opened.select_option("#launch", label="set_row_read_col")
-    assert opened.locator("#banks text.hot").all_text_contents() == [f"L{lane}" for lane in range(32)]
+    assert opened.locator("#banks text.hot").count() == 0  # 32 rows beside the tile have no room for names
     assert opened.locator("#tile text.hot").all_text_contents() == [f"L{lane}" for lane in range(32)]
     assert opened.locator("#tile .bad").count() == 32
     assert opened.locator("#tile text.value").count() == 0  # up to 1,023, which no cell has room for
