@@ -228,6 +228,8 @@ def test_a_mistake_is_said_in_its_place(library: Library, against: str, error: s
 def test_what_is_compared_with_stands_in_the_address(page: Page) -> None:
     page.goto("/compare?file=square")
     field = page.get_by_role("textbox", name="Before")
+    fold = page.locator("details", has=page.locator("#compare-changes"))
+    fold.locator("summary").first.click()
     field.fill("IPAD=0")
     field.press("Enter")
     changes = page.locator("#compare-changes")
