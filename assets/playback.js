@@ -252,13 +252,14 @@
     asked = question;
     const answer = await answering;
     if (answer.status !== 200 || asked !== question || !at(ids.TILE)) return answer;
-    const text = await answer.text();
-    const { played, present } = JSON.parse(text).response || {};
+    const said = await answer.json();
+    answer.json = async () => said;
+    const { played, present } = said.response || {};
     if (played && present) {
       window.dash_clientside.smemviz_playback.show(played.data, present.data);
       await new Promise((drawn) => window.requestAnimationFrame(() => window.setTimeout(drawn)));
     }
-    return new Response(text, answer);
+    return answer;
   };
 
   window.dash_clientside.smemviz_playback = {

@@ -87,7 +87,7 @@ def test_lines_of_code_stand_as_close_as_in_an_editor(page: Page) -> None:
         settle(page)
         lines = page.locator(".source-line:not(.source-heads)").all()
         heights = {round(_box(line)["height"]) for line in lines}
-        assert all((height + 1) % min(heights) < 3 for height in heights), (width, heights)  # whole rows, to a pixel
+        assert {height % min(heights) for height in heights} == {0}, (width, heights)  # whole rows
         right = {
             round(one["x"] + one["width"]) for one in (_box(line) for line in page.locator("#source .costs").all())
         }

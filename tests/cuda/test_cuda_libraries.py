@@ -8,6 +8,7 @@ from helpers.commands import Command
 
 from smemviz.frontends.cuda import compiling
 from smemviz.frontends.cuda.text.cuda_functions import find_functions
+from smemviz.frontends.reading import read_program
 
 LIBRARY = """#define BOTH __host__ __device__
 template <class T> BOTH T twice(T value) { return value + value; }
@@ -48,6 +49,8 @@ def test_headers_are_in_the_include_folder_of_the_project(tmp_path: Path, comman
     (tmp_path / "CMakeLists.txt").touch()
     (launch,) = json.loads(command("run", path, "--json").out)["launches"]
     assert sorted(site["op"] for site in launch["sites"] if site["space"] == "shared") == ["load", "store"]
+    (unit,) = read_program(path).with_units([("more.cu", KERNEL)]).units
+    assert unit.folders == ((tmp_path / "include").as_posix(),)
 
 
 def test_a_parameter_that_is_a_type_alone_has_no_name() -> None:

@@ -23,6 +23,7 @@ from smemviz.reports.notebook import to_html
 from smemviz.reports.pictures import picture
 from smemviz.reports.print_layout import Sheet, print_layout
 from smemviz.reports.selection import Choice, launches
+from smemviz.wording.sentences import headline
 
 Export = Callable[..., Text]
 TRANSPOSE = Choice(kernel="set_row_read_col", line=53)
@@ -104,7 +105,7 @@ def test_a_report_speaks_the_language(
     with speaking(tag):
         gettext = language.gettext
         titles = [
-            page.locator("#headline").inner_text(),
+            headline(square.launches[int(page.locator("#launch").input_value())], H200),
             gettext("Source"),
             gettext("Tile"),
             gettext("Banks by wavefront"),

@@ -71,8 +71,9 @@ class CudaProgram(Program):
         return self.with_compiler(self.options, (*self.folders, *folders), self.before) if folders else self
 
     def with_units(self, files: Sequence[tuple[str, str]]) -> CudaProgram:
-        """Return the program linked with other files, each its name and its text."""
-        return replace(self, units=tuple(parse_cuda(text, name) for name, text in files))
+        """Return the program linked with other files, each its name and its text, compiled as it is."""
+        units = tuple(parse_cuda(text, name) for name, text in files)
+        return replace(self, units=units).with_compiler(self.options, self.folders, self.before)
 
     def heads(self) -> dict[str, tuple[int, tuple[str, ...]]]:
         """Return the line of each kernel and the names of its parameters."""

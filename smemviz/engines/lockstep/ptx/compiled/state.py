@@ -34,10 +34,11 @@ CHANGES = 39  # requests that changed memory
 MANY_AT_BARRIERS = 40  # the fewest threads of a block that pass a barrier; those that have ended do not
 CYCLES = 41  # of the clock
 MARKED = 42  # cells of global memory that have marks
-COUNTED, LEARNS = 50, 43  # whether requests are counted; those of the block only, of all lanes as a pattern
+LEARNS = 43  # whether requests of the block are only counted, those of all lanes by their pattern
 PATTERNS, PATTERN_ROWS, PATTERN_TIMES, PATTERN_SITES = 44, 45, 46, 47  # of operations; rows, how often, of which site
 LEARNT = 48  # rows of patterns
 UNITS = 49  # of each site, a power of two of the bytes that a request may move by and cost the same
+COUNTED = 50  # whether requests of all blocks but the logged ones are only counted
 TABLE = 51
 
 # -- columns of a request
