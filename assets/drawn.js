@@ -49,8 +49,8 @@
 
   // Put a picture into its place; its name and its table come from tables.js.
   function put(figure, picture) {
-    figure.innerHTML = picture.svg || "";
-    if (!picture.svg) figure.textContent = picture.note;
+    if (picture.svg) window.pictures.show(figure, picture);
+    else figure.textContent = picture.note;
     Object.assign(figure, { says: picture.says, tables: picture.tables, at: picture.at, pick: picture.pick, lit: picture.lit, drawn: picture.drawn });
     figure.dispatchEvent(new Event("figure-drawn", { bubbles: true }));
   }

@@ -37,6 +37,11 @@ def gallery() -> list[Path]:
     )
 
 
+def every_gallery() -> list[Path]:
+    """Return the files of the whole gallery, in the order of their cards."""
+    return [*gallery(), *triton_gallery(), *cute_gallery(), *hopper_gallery()]
+
+
 def triton_gallery() -> list[Path]:
     """Return the gallery's files with kernels of Triton, which their recordings show where Triton is not installed."""
     return sorted((kernels_dir() / "triton").glob(f"*{PYTHON.suffixes[0]}"))

@@ -96,8 +96,23 @@ window.pictures = (function () {
   const upright = (height, said) =>
     said.length * 6 > height ? "" : `<text class="axis" font-size="11" transform="translate(10 ${height / 2}) rotate(-90)">${escaped(said)}</text>`;
 
-  const svg = (width, height, parts) =>
-    `<svg viewBox="0 0 ${width.toFixed(1)} ${height.toFixed(1)}" width="${width.toFixed(1)}" height="${height.toFixed(1)}" aria-hidden="true">${parts.join("")}</svg>`;
+  // A picture of several parts, so large.
+  function framed(width, height, parts) {
+    const frame = `<svg viewBox="0 0 ${width.toFixed(1)} ${height.toFixed(1)}" width="${width.toFixed(1)}" height="${height.toFixed(1)}" aria-hidden="true">`;
+    return { frame, parts, svg: `${frame}${parts.map((part) => `<g>${part}</g>`).join("")}</svg>` };
+  }
+
+  // Put a picture into its place; where one of the same size is, those parts are drawn anew that are not as they were.
+  function show(figure, { frame, parts, svg }) {
+    const groups = [...((figure.firstElementChild || {}).children || [])];
+    if (figure.frame === frame && figure.parts.length === parts.length && groups.length >= parts.length) {
+      for (const more of groups.slice(parts.length)) more.remove(); // what a lane that is lit had put over it
+      parts.forEach((part, i) => part !== figure.parts[i] && (groups[i].innerHTML = part));
+    } else {
+      figure.innerHTML = svg;
+    }
+    Object.assign(figure, { frame, parts });
+  }
 
   // The picture that a mouse is over, and where in its own pixels.
   function pointed(event) {
@@ -111,5 +126,5 @@ window.pictures = (function () {
   // Numbers along an axis: each that there is room for, in steps that people count in.
   const step = (pixels) => [1, 2, 4, 8, 16, 32].find((n) => n * pixels >= 22) || 64;
 
-  return { WIDEST, CELL, ROW, LEFT, FOOT, MOST, LETTER, escaped, ranges, badge, text, sized, named, every, box, fill, fills, put, veil, upright, svg, pointed, step };
+  return { WIDEST, CELL, ROW, LEFT, FOOT, MOST, LETTER, escaped, ranges, badge, text, sized, named, every, box, fill, fills, put, veil, upright, framed, show, pointed, step };
 })();

@@ -2,7 +2,7 @@
 (function () {
   "use strict";
 
-  const { CELL, LEFT, FOOT, MOST, badge, ranges, text, sized, named, every, box, fill, fills, put, veil, upright, svg, step } = window.pictures;
+  const { CELL, LEFT, FOOT, MOST, badge, ranges, text, sized, named, every, box, fill, fills, put, veil, upright, framed, step } = window.pictures;
   const LINE = 128; // bytes of global memory in a row
   const SECTOR = 32;
   const NAMES = 112; // pixels left of the lines
@@ -69,16 +69,16 @@
     for (const { bank, x, y } of stacked) put(places, `fill="var(--bank${bank})"`, x, y);
     const said = stacked.map(({ x, y, lanes, hot }) => ({ x, y, said: badge(lanes), kind: hot ? "hot" : "here" }));
     const bins = fill(counted(banks).map((bank) => [LEFT + bank * width, 0]), width, down, 'class="idle"');
-    const parts = [bins, fills(places, width, height), named(said, width, height)];
+    const axes = [];
     for (let row = 0; row < rows; row += step(height * 1.1)) {
-      parts.push(text(LEFT - 14, top(row) + height / 2 + 4, row + 1, "axis"));
+      axes.push(text(LEFT - 14, top(row) + height / 2 + 4, row + 1, "axis"));
     }
     for (let bank = 0; bank < banks; bank += step(width)) {
-      parts.push(text(LEFT + (bank + 0.5) * width, down + 13, bank, "axis"));
+      axes.push(text(LEFT + (bank + 0.5) * width, down + 13, bank, "axis"));
     }
     const across = LEFT + banks * width;
-    parts.push(text((LEFT + across) / 2, down + FOOT - 4, gettext("bank"), "axis"));
-    parts.push(upright(down, gettext("wavefront")));
+    axes.push(text((LEFT + across) / 2, down + FOOT - 4, gettext("bank"), "axis"));
+    axes.push(upright(down, gettext("wavefront")));
     const note = gettext("A bin per bank, a row per wavefront, the first at the bottom; in each cell the lanes it serves.");
     const more = gettext("The first {n} of {total} are shown.", { n: rows, total: shape.wavefronts });
     const table = () => ({
@@ -89,7 +89,7 @@
       rows: cells.map((one) => one.map((cell) => told(cell).join("; "))),
     });
     return {
-      svg: svg(across, down + FOOT, parts),
+      ...framed(across, down + FOOT, [bins, fills(places, width, height), named(said, width, height), axes.join("")]),
       drawn: { left: LEFT, width, height, columns: banks, down, cells: stacked },
       says: shape.cost,
       note: shape.wavefronts > rows ? `${note} ${more}` : note,
@@ -180,7 +180,7 @@
       laneByLane(request, [gettext("sector")], (_, address) => [Math.floor((address - lines[0].start) / SECTOR)]);
     const wasted = lines.some(({ used }, row) => used.size < moved[row].size * SECTOR);
     return {
-      svg: svg(NAMES + count * width + 2, high + FOOT, parts),
+      ...framed(NAMES + count * width + 2, high + FOOT, [parts.join("")]),
       says: request.shape.cost,
       note: gettext(
         "A row per line of 128 bytes, a frame per sector moved, in each cell the lanes it goes to; struck through are bytes moved and not used.",

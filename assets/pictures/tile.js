@@ -2,7 +2,7 @@
 (function () {
   "use strict";
 
-  const { WIDEST, LEFT, FOOT, MOST, LETTER, badge, ranges, text, sized, named, box, fills, put, veil, upright, svg, step } =
+  const { WIDEST, LEFT, FOOT, MOST, LETTER, badge, ranges, text, sized, named, box, fills, put, veil, upright, framed, step } =
     window.pictures;
   const MOST_VALUES = 1024; // more are a grey haze
   const SMALLEST = 9; // pixels of type of what a cell holds, which it also says when one points at it
@@ -92,15 +92,15 @@
   const placed = (cells, width, height) => cells.flatMap((one, row) => one.map((cell, column) =>
     cell && { ...cell, row, column, x: LEFT + column * width, y: row * height })).filter(Boolean);
 
-  // The values, where all of them can be read.
+  // The values, a part for each row; none where not all of them can be read.
   function values(cells, width, height) {
     const longest = Math.max(0, ...cells.flat().map((cell) => (cell && cell.kept ? String(cell.kept.value).length : 0)));
     const size = Math.min(11, (width - 2) / (LETTER * longest), height - 5);
-    if (!longest || size < SMALLEST || cells.length * cells[0].length > MOST_VALUES) return "";
+    if (!longest || size < SMALLEST || cells.length * cells[0].length > MOST_VALUES) return cells.map(() => "");
     return cells.map((one, row) => one.map((cell, column) => {
       if (!cell || !cell.kept || cell.here) return "";
       return text(LEFT + (column + 0.5) * width - 0.5, (row + 0.5) * height + size * 0.36, cell.kept.value, "value", size);
-    }).join("")).join("");
+    }).join(""));
   }
 
   function legend(cells, banks, words) {
@@ -140,21 +140,22 @@
     const places = new Map();
     cells.forEach((one, row) =>
       one.forEach((cell, column) => cell && put(places, lookOf(cell), LEFT + column * width, row * height)));
-    const parts = [fills(places, width, height), values(cells, width, height), marked(cells, width, height)];
+    const axes = [];
     const [down_step, across_step] = [step(height * 1.1), step(width)];
     for (let row = top; row < bottom; row += down_step) {
-      parts.push(text(LEFT - 14, (row - top + 0.5) * height + 4, firstRow + row, "axis"));
+      axes.push(text(LEFT - 14, (row - top + 0.5) * height + 4, firstRow + row, "axis"));
     }
     for (let column = left; column < right; column += across_step) {
       const number = (firstColumn + column) * apart;
-      if (Number.isInteger(number)) parts.push(text(LEFT + (column - left + 0.5) * width, down + 13, number, "axis"));
+      if (Number.isInteger(number)) axes.push(text(LEFT + (column - left + 0.5) * width, down + 13, number, "axis"));
     }
-    parts.push(text((LEFT + across) / 2, down + FOOT - 4, array.titles[0], "axis"), upright(down, array.titles[1]));
+    axes.push(text((LEFT + across) / 2, down + FOOT - 4, array.titles[0], "axis"), upright(down, array.titles[1]));
+    const parts = [fills(places, width, height), ...values(cells, width, height), marked(cells, width, height), axes.join("")];
     const named = { array: array.name, cost: request.shape.cost };
     const isPart = bottom - top < allRows || right - left < allColumns;
     const cellAt = (x, y) => (cells[Math.floor(y / height)] || [])[Math.floor((x - LEFT) / width)];
     return {
-      svg: svg(across + 2, down + FOOT, parts),
+      ...framed(across + 2, down + FOOT, parts),
       drawn: { left: LEFT, width, height, columns: right - left, down, size: array.size, cells: placed(cells, width, height) },
       says: where.length
         ? gettext("{array} with the lanes of this request: {cost}", named)

@@ -43,7 +43,7 @@ from smemviz.engines.sandbox import SandboxLimits, Supervisor
 from smemviz.engines.sandbox.sharing import Results, Turns
 from smemviz.errors import SmemvizError
 from smemviz.i18n import _, best_of, speak, spoken
-from smemviz.paths import assets_dir, cute_gallery, gallery, hopper_gallery, triton_gallery
+from smemviz.paths import assets_dir, every_gallery
 from smemviz.progress import LINES
 from smemviz.reports.html.page import language_script, messages_element
 
@@ -53,6 +53,7 @@ MOST_BYTES = 4 << 20  # bytes; pages send texts of the editor and the state of t
 class _App(Dash):  # type: ignore[misc]
     """A dashboard whose frame stands in the document itself, in the language that was asked for."""
 
+    library: Library
     editor = True
     prefix = ""  # of every path, as browsers see it
 
@@ -74,7 +75,7 @@ class _App(Dash):  # type: ignore[misc]
             "theme": f"<script>{_THEME_SCRIPT}</script>",
             "messages": f"{messages_element()}\n<script>{language_script()}</script>",
             "names": browser.names_element(editor=self.editor, prefix=self.prefix),
-            "above": markup(marked(above(request.path, editor=self.editor))),
+            "above": markup(marked(above(request.path, self.library, editor=self.editor))),
             "below": markup(marked(below())),
         }
         for name, text in parts.items():
@@ -149,8 +150,7 @@ def create_app(
     sandbox = sandbox or Supervisor()
     texts = Texts(sandbox, shared) if editor else None
     job = Job(environment=LINES, allowed=local)  # one GPU: one measurement at a time
-    files = paths or [*gallery(), *triton_gallery(), *cute_gallery(), *hopper_gallery()]
-    library = Library(files, texts, local=local, sandbox=sandbox, started=started)
+    library = Library(paths or every_gallery(), texts, local=local, sandbox=sandbox, started=started)
     services = Services(library, job, Stopwatch(job), texts, follow)
     app = _App(
         __name__,
@@ -176,6 +176,7 @@ def create_app(
     answer_busy(app.server)
     answer_faults(app.server)
     app.server.before_request(_speak)
+    app.library = library
     app.editor = editor
     app.prefix = prefix
     app.layout = lambda: _deaf(marked(drawn()))

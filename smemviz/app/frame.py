@@ -7,7 +7,8 @@ from dash.development.base_component import Component
 from smemviz.app import ids
 from smemviz.app.addresses import GALLERY, NUMBERS
 from smemviz.app.components.frames import text_button
-from smemviz.app.pages.gallery_page import heading
+from smemviz.app.library import Library
+from smemviz.app.pages.gallery_page import first_gallery
 from smemviz.app.router import pages
 from smemviz.app.working import working
 from smemviz.i18n import LANGUAGES, N_, _, spoken
@@ -61,7 +62,7 @@ _KEYS = (
 )
 
 
-def above(path: str, *, editor: bool) -> list[Component]:
+def above(path: str, library: Library, *, editor: bool) -> list[Component]:
     """Lay out what stands above a page and, where nothing has to be read for them, the first words of the page."""
     links = [html.A(_(page.link), href=page.path) for page in pages(editor=editor) if page.link]
     theme = html.Button(
@@ -80,14 +81,12 @@ def above(path: str, *, editor: bool) -> list[Component]:
             className="site-header",
         ),
         help_sheet(),
-        *([_first_words(editor=editor)] if path == GALLERY else []),
+        *([_first_words(library, editor=editor)] if path == GALLERY else []),
     ]
 
 
-def _first_words(*, editor: bool) -> Component:
-    """Say what the gallery says, and that its cards are on their way."""
-    loading = html.P(_("Loading"), className="origin", role="status")
-    return html.Main([heading(editor=editor), loading], id=ids.FIRST_WORDS, **{"aria-busy": "true"})
+def _first_words(library: Library, *, editor: bool) -> Component:
+    return html.Main(first_gallery(library, editor=editor), id=ids.FIRST_WORDS, **{"aria-busy": "true"})
 
 
 def below() -> Component:

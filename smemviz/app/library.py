@@ -190,7 +190,7 @@ class Library:
         """
         if self.texts and self.is_text(file):
             return self.texts.program(file)
-        path = self._path(file)
+        path = self.path_of(file)
         if path.suffix == ".npz":
             recording = self._load(path)
             return replace(recorded_program(recording.source, recording.file, recording.constants), trusted=False)
@@ -225,7 +225,7 @@ class Library:
         """
         if self.is_text(file):
             return None
-        path = self._path(file)
+        path = self.path_of(file)
         return None if path.suffix == ".npz" else path
 
     def show(self, state: RunState) -> ShownRun:
@@ -238,7 +238,7 @@ class Library:
             program = self.texts.program(state.file).with_constants(state.constants)
             recording = self.texts.run(state.file, state.constants).recording
             return ShownRun(program, recording, None, _("It was written in the editor."))
-        path = self._path(state.file)
+        path = self.path_of(state.file)
         recorded = self._recorded(path)
         program = self.program(state.file).with_constants(state.constants)
         why = None
@@ -270,7 +270,12 @@ class Library:
             return None
         return replace(run, recording=recorded, why=None, others=run) if same else None
 
-    def _path(self, file: str) -> Path:
+    def path_of(self, file: str) -> Path:
+        """Return where a file lies.
+
+        Raises:
+            InputError: when there is no such file.
+        """
         if file not in self._paths:
             raise InputError(f"{file or 'no file'}: not served here; the gallery lists what is")
         return self._paths[file]

@@ -56,7 +56,7 @@ def test_what_is_no_message_is_found() -> None:
 
 def test_every_text_of_the_frame_is_a_message() -> None:
     with pseudo():
-        assert forgotten([*above("/", editor=True), drawn(), below()]) == []
+        assert forgotten([*above("/", Library(gallery()[:1]), editor=True), drawn(), below()]) == []
 
 
 @pytest.mark.exhaustive

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import pytest
 from flask.testing import FlaskClient
@@ -13,6 +14,7 @@ from smemviz.app.factory import create_app
 from smemviz.app.router import page_at, pages
 from smemviz.app.state import LOOK, RUN, LookState, RunState
 from smemviz.model.hardware.hardware import Hardware
+from smemviz.paths import every_gallery
 
 TITLES = {
     "/": "smemviz",
@@ -55,9 +57,18 @@ def test_what_is_no_page_is_not_found_and_a_page_that_says_so(client: FlaskClien
     assert "There is no such page." in said or "no lesson" in said
 
 
-def test_the_gallery_says_that_its_cards_are_on_their_way(client: FlaskClient) -> None:
+def test_the_document_of_the_gallery_holds_its_cards(client: FlaskClient) -> None:
+    first = client.get("/?lang=ko").text.partition('id="first-words"')[2].partition("</main>")[0]
+    assert first.count('<article class="card">') == len(every_gallery())
+    assert "커널" in first
+
+
+def test_the_gallery_says_of_own_files_that_their_cards_are_on_their_way(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def main(:\n", "utf-8")
+    client = create_app([tmp_path / "mine.py"]).server.test_client()
     first = client.get("/").text.partition('id="first-words"')[2].partition("</main>")[0]
     assert re.findall('<p class="origin" role="status">(.*?)</p>', first) == ["Loading"]
+    assert first.count('<article class="card waiting">') == 1
 
 
 def test_every_address_is_of_one_page() -> None:

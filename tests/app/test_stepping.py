@@ -54,6 +54,19 @@ def test_a_step_asks_the_server_for_nothing(page: Page) -> None:
     expect(page.locator("#position-text")).to_contain_text("96 of 96")
 
 
+def test_a_step_draws_anew_what_changed(page: Page) -> None:
+    page.goto(f"{TRANSPOSE}&site=0&warp=0&step=0")
+    settle(page)
+    page.evaluate("() => (window.axis = document.querySelector('#tile svg > g:last-child text'))")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#position-text")).to_contain_text("2 of 96")
+    assert page.evaluate("() => window.axis.isConnected")
+    stepped = page.locator("#tile").inner_html()
+    page.reload()
+    settle(page)
+    assert page.locator("#tile").inner_html() == stepped
+
+
 def test_a_knob_draws_before_all_else_of_the_page_follows(page: Page) -> None:
     page.goto("/kernel?file=square&kernel=set_row_read_col_pad")
     settle(page)

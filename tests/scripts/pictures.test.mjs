@@ -29,6 +29,20 @@ test("axes are numbered in steps that have 22 pixels", () => {
   assert.deepEqual([30, 11, 6, 0.1].map(pictures.step), [1, 2, 4, 64]);
 });
 
+test("of a picture of the same size those parts are drawn anew that changed, and what lay over it goes", () => {
+  const part = () => ({ innerHTML: "", removed: false, remove() { this.removed = true; } });
+  const children = [part(), part(), part()];
+  const figure = { set innerHTML(svg) { this.whole = svg; this.firstElementChild = { children }; } };
+  pictures.show(figure, pictures.framed(10, 20, ["<a/>", "<b/>"]));
+  assert.match(figure.whole, /^<svg viewBox="0 0 10\.0 20\.0".*<g><a\/><\/g><g><b\/><\/g><\/svg>$/);
+  figure.whole = "";
+  pictures.show(figure, pictures.framed(10, 20, ["<a/>", "<c/>"]));
+  assert.deepEqual(children.map(({ innerHTML, removed }) => [innerHTML, removed]), [["", false], ["<c/>", false], ["", true]]);
+  assert.equal(figure.whole, "");
+  pictures.show(figure, pictures.framed(10, 30, ["<a/>", "<c/>"]));
+  assert.match(figure.whole, /30\.0/);
+});
+
 // Two warps store 2 x 2 words of a tile with a pad, then one loads a column of it.
 const tile = { name: "tile", address: [1024, 1028, 1036, 1040], size: 4, names: ["tile[0, 0]", "tile[0, 1]", "tile[1, 0]", "tile[1, 1]"] };
 const launch = {

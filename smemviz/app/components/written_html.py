@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from functools import wraps
-from html import escape
 from typing import Any, Literal
 
 from dash import Output, html, no_update
 from dash.development.base_component import Component
+from markupsafe import escape
 
 from smemviz.i18n import English
 
@@ -27,13 +27,13 @@ def tag_of(component: Component) -> str:
 
 
 def markup(part: object) -> str:
-    """Write a component, a text, or a list of those as HTML."""
+    """Write a component, a text, or a list of those as HTML; ``Markup`` is written already."""
     if part is None:
         return ""
     if isinstance(part, list | tuple):
         return "".join(markup(child) for child in part)
     if not isinstance(part, Component):
-        return escape(str(part))
+        return str(escape(part))
     tag = tag_of(part)
     attributes: dict[str, object] = dict(part.to_plotly_json()["props"])
     inside = markup(attributes.pop("children", None))

@@ -1,19 +1,20 @@
 """The gallery: a card per kernel file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote, urlencode
 
-import dash_mantine_components as dmc
 from dash import html
 from dash.development.base_component import Component
+from markupsafe import Markup
 
 from smemviz.app.addresses import COMPARE, GALLERY, KERNEL, LEARN
-from smemviz.app.components.frames import page_title
+from smemviz.app.components.frames import notice, page_title
 from smemviz.app.components.launches import group_name, hardware_of, launch_badge, launch_query, refused_badge, worst_of
 from smemviz.app.components.rich import rich, translated
-from smemviz.app.file_names import COMPILED
+from smemviz.app.components.written_html import Written, as_html
 from smemviz.app.library import Library, ShownRun
 from smemviz.app.page import Page
+from smemviz.app.pages.gallery_cards import KeptCard, card_files, kept_cards
 from smemviz.app.state import RunState
 from smemviz.errors import SmemvizError
 from smemviz.figures.drawing.style import THEMES
@@ -29,12 +30,41 @@ from smemviz.wording.sentences import facts, present, provenance
 _MOST = 6  # kernels that a card lists before the rest is folded
 
 
-def gallery_page(library: Library, *, editor: bool = False) -> list[Component]:
-    """Lay out the gallery; with an editor, files can be brought to it."""
-    files = [file for file in library.files if not file.endswith(COMPILED)]  # a file's page leads to what was compiled
-    runs = {file: _run(library, file) for file in files}
-    cards = [_card(library, file, run) for file, run in runs.items()]
-    return [heading(editor=editor), html.Div(cards, className="cards"), _origins(runs), _own_files()]
+def gallery_page(library: Library, *, editor: bool = False, kept: Mapping[str, KeptCard] | None = None) -> html.Div:
+    """Lay out the gallery, with cards made anew but for those that are kept; with an editor, files can be brought."""
+    notes: dict[str, list[str]] = {}  # where the requests of files come from and how they are counted -> the files
+    cards: list[Component | Markup] = []
+    for file in card_files(library):
+        card, note = (kept or {}).get(file) or _card_and_note(library, file)
+        cards.append(card)
+        if note:  # else its card says why nothing is shown
+            notes.setdefault(note, []).append(file)
+    return html.Div([heading(editor=editor), html.Div(cards, className="cards"), _origins(notes), _own_files()])
+
+
+def first_gallery(library: Library, *, editor: bool) -> list[Component]:
+    """Lay out what can be said of the gallery at once: all of it, or its first words and that cards are coming."""
+    kept, files = kept_cards(library), card_files(library)
+    if kept.keys() == set(files):
+        return [gallery_page(library, editor=editor, kept=kept)]
+    waiting = [html.Article(html.Div(className="thumbnail"), className="card waiting") for _file in files]
+    loading = html.P(_("Loading"), className="origin", role="status")
+    return [heading(editor=editor), loading, html.Div(waiting, className="cards", **{"aria-hidden": "true"})]
+
+
+def made_card(library: Library, file: str) -> KeptCard:
+    """Make the card of a file, to be kept."""
+    card, note = _card_and_note(library, file)
+    return KeptCard(Markup(as_html(card)), note)
+
+
+def _card_and_note(library: Library, file: str) -> tuple[Component, str]:
+    run = _run(library, file)
+    return _card(library, file, run), provenance(run.recording, _hardware(run)) if isinstance(run, ShownRun) else ""
+
+
+def _hardware(run: ShownRun) -> Hardware:
+    return hardware_of(run, RunState(""))
 
 
 def _run(library: Library, file: str) -> ShownRun | SmemvizError:
@@ -47,15 +77,9 @@ def _run(library: Library, file: str) -> ShownRun | SmemvizError:
     return shown_run
 
 
-def _origins(runs: Mapping[str, ShownRun | SmemvizError]) -> Component:
-    """Say where the requests of the files come from and how they are counted, once for all that it is true of."""
-    files_by_note: dict[str, list[str]] = {}
-    for file, run in runs.items():
-        if isinstance(run, ShownRun):  # else its card says why
-            files_by_note.setdefault(provenance(run.recording, hardware_of(run, RunState(file))), []).append(file)
-    items = [
-        html.Li(_("{name}: {sentence}", name=", ".join(names), sentence=note)) for note, names in files_by_note.items()
-    ]
+def _origins(notes: Mapping[str, Sequence[str]]) -> Component:
+    """Say where the requests of the files come from, once for all that it is true of."""
+    items = [html.Li(_("{name}: {sentence}", name=", ".join(files), sentence=note)) for note, files in notes.items()]
     return html.Ul(items, className="note origins")
 
 
@@ -139,9 +163,9 @@ def _legend() -> Component:
 
 def _card(library: Library, file: str, shown_run: ShownRun | SmemvizError) -> Component:
     if isinstance(shown_run, SmemvizError):
-        why = dmc.Alert(translated(str(shown_run)), title=_("This file cannot be shown"), color="red")
+        why = notice(translated(str(shown_run)), _("This file cannot be shown"), kind="wrong")
         return html.Article([html.H2(file), why], className="card")
-    hardware = hardware_of(shown_run, RunState(file))
+    hardware = _hardware(shown_run)
     launches = shown_run.recording.launches
     worst, nth = worst_of(shown_run, shown_run.numbered(), hardware)
     excess = sum(facts(launch, hardware).excess for launch in launches)
@@ -172,7 +196,7 @@ def _pictures(worst: Launch, hardware: Hardware) -> list[Component | str]:
     caption = _("The shared tile of {kernel} under its worst request", kernel=worst.kernel)
     alt = _("{name}: {sentence}", name=caption, sentence=present(worst_request(worst, hardware), hardware))
     return [
-        html.Img(src=f"data:image/svg+xml,{quote(svg)}", alt=alt, className=f"in-{theme}")
+        html.Img(src=f"data:image/svg+xml,{quote(svg, safe=' /:=')}", alt=alt, className=f"in-{theme}")
         for theme, svg in drawn.items()
     ]
 
@@ -226,6 +250,8 @@ def _href(file: str, launch: Launch, nth: int) -> str:
 PAGE = Page(
     GALLERY,
     "",
-    lambda services, address: gallery_page(services.library, editor=services.texts is not None),
+    lambda services, address: Written(
+        gallery_page(services.library, editor=services.texts is not None, kept=kept_cards(services.library))
+    ),
     link=N_("Gallery"),
 )

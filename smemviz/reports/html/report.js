@@ -27,7 +27,7 @@
     at(`${id}-picture`).hidden = !picture;
     if (!picture) return;
     const figure = at(id);
-    figure.innerHTML = picture.svg;
+    window.pictures.show(figure, picture);
     figure.says = picture.says;
     figure.tables = picture.tables;
     figure.at = picture.at;
