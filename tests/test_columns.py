@@ -10,7 +10,6 @@ from helpers.strategies import a_recording
 from smemviz.model.counting.summary import summarize
 from smemviz.model.playback import H200
 from smemviz.recordings.data import SiteSummary
-from smemviz.recordings.recording import Recording
 from smemviz.reports import data_tables
 from smemviz.reports.notebook import to_html
 from smemviz.reports.recording import facts
@@ -19,11 +18,11 @@ from smemviz.views.glossary import explained, numbers
 
 
 @pytest.fixture(scope="module")
-def square() -> Recording:
+def square():
     return h200("square")
 
 
-def test_a_column_that_is_shown_is_explained_under_every_name(square: Recording) -> None:
+def test_a_column_that_is_shown_is_explained_under_every_name(square):
     for column in [column for column in COLUMNS if column.heads]:
         heads = {head for place, head in column.heads.items() if place != "terminal"}
         assert heads <= set(column.names)
@@ -37,7 +36,7 @@ def test_a_column_that_is_shown_is_explained_under_every_name(square: Recording)
         assert (shown.names, shown.meaning) == (entry.names, entry.meaning)
 
 
-def test_the_first_columns_are_the_summary(square: Recording) -> None:
+def test_the_first_columns_are_the_summary(square):
     launch = square["set_row_read_col"]
     for i, row in enumerate(summarize(launch)):
         counts = {column.name: column.of_site(launch, i, H200) for column in COUNTS}
@@ -45,14 +44,14 @@ def test_the_first_columns_are_the_summary(square: Recording) -> None:
     assert list(SiteSummary.__dataclass_fields__)[: len(COUNTS)] == [column.name for column in COUNTS]
 
 
-def test_data_have_every_column_in_order(square: Recording) -> None:
+def test_data_have_every_column_in_order(square):
     names = [column.name for column in COLUMNS]
     for site in facts(square)["launches"][0]["sites"]:
         assert [name for name in site if name in names] == names
     assert [name for name in data_tables.COLUMNS["sites"] if name in names] == names
 
 
-def test_a_column_has_numbers_where_its_kind_of_memory_is_used() -> None:
+def test_a_column_has_numbers_where_its_kind_of_memory_is_used():
     (launch,) = a_recording().launches
     for column in COLUMNS:
         for i, site in enumerate(launch.sites):
@@ -60,7 +59,7 @@ def test_a_column_has_numbers_where_its_kind_of_memory_is_used() -> None:
                 assert column.of_site(launch, i, H200) is None
 
 
-def test_a_notebook_has_its_columns_in_the_order_of_the_list(square: Recording) -> None:
+def test_a_notebook_has_its_columns_in_the_order_of_the_list(square):
     heads = [column.head("notebook") for column in columns_in("notebook")]
     found = re.findall('<th scope="col">(.*?)</th>', to_html(square))
     assert ", ".join(heads) in ", ".join(found)

@@ -26,13 +26,13 @@ SQUARE = ROOT / "kernels" / "square.py"
 RECORDED = ROOT / "kernels" / "recordings" / "h200" / "square.smem.npz"
 
 
-def without(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def without(code, folder):
     """Run code where none of what the core leaves out can be imported."""
     command = [sys.executable, "-W", "error", "-c", f"{WITHOUT}{code}"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-def test_it_requires_what_smemviz_does_but_for_pages_and_figures() -> None:
+def test_it_requires_what_smemviz_does_but_for_pages_and_figures():
     whole, core = (tomllib.loads(path.read_text("utf-8")) for path in (ROOT / "pyproject.toml", CORE))
     left_out = tuple(LEFT_OUT)
     kept = [one for one in whole["project"]["dependencies"] if not one.startswith(tuple(f"{n}>" for n in left_out))]
@@ -52,7 +52,7 @@ def test_it_requires_what_smemviz_does_but_for_pages_and_figures() -> None:
     }
 
 
-def test_commands_count_compare_and_export_data(tmp_path: Path) -> None:
+def test_commands_count_compare_and_export_data(tmp_path):
     done = without(
         "from smemviz.cli.main import main\n"
         f"reverse, recorded = {str(SQUARE.with_name('reverse.py'))!r}, {str(RECORDED)!r}\n"
@@ -72,7 +72,7 @@ def test_commands_count_compare_and_export_data(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_what_it_leaves_out_is_told_with_the_command_that_brings_it(tmp_path: Path) -> None:
+def test_what_it_leaves_out_is_told_with_the_command_that_brings_it(tmp_path):
     done = without(
         "from smemviz.cli.main import main\n"
         f"recorded = {str(RECORDED)!r}\n"
@@ -96,7 +96,7 @@ def test_what_it_leaves_out_is_told_with_the_command_that_brings_it(tmp_path: Pa
     assert done.stderr.splitlines() == [f"smemviz: that needs {name}, {bring}" for name in needs]
 
 
-def test_the_command_names_the_clone_that_it_came_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_names_the_clone_that_it_came_from(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "origin", lambda: str(CORE.parent))
     with pytest.raises(MissingError, match=f"pip install '{ROOT}'$"), paths.whole_needed():
         raise ModuleNotFoundError(name="plotly.graph_objects")
@@ -104,14 +104,14 @@ def test_the_command_names_the_clone_that_it_came_from(tmp_path: Path, monkeypat
         raise ModuleNotFoundError(name="numba")
 
 
-def test_the_plugin_is_loaded_where_pytest_and_pluggy_are_older(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_plugin_is_loaded_where_pytest_and_pluggy_are_older(monkeypatch):
     monkeypatch.delattr(pytest, "StashKey")  # of pytest 7
     options = runpy.run_path(str(ROOT / "smemviz" / "testing" / "pytest_plugin.py"))["pytest_runtest_call"].pytest_impl
     assert not options["wrapper"]  # of pluggy 1.2
 
 
 @pytest.mark.exhaustive
-def test_a_strict_session_of_somebody_else_is_not_disturbed(tmp_path: Path) -> None:
+def test_a_strict_session_of_somebody_else_is_not_disturbed(tmp_path):
     (tmp_path / "test_theirs.py").write_text(
         "import sys\n"
         "def test_theirs():\n"

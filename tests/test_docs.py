@@ -29,11 +29,11 @@ LONG = [page for page in PAGES if page.stem in ("figures", "large-launches", "re
 READ = re.compile(r"smemviz( [^-]\S*\.(py|cu|npz))*$|smemviz --host|pip install|mkdocs")
 
 
-def blocks(page: Path, language: str) -> list[str]:
+def blocks(page, language):
     return [text for name, file, text in BLOCK.findall(page.read_text("utf-8")) if name == language and not file]
 
 
-def save_files(page: Path, folder: Path) -> None:
+def save_files(page, folder):
     """Write the files that a page shows, those whose block has a title."""
     for _language, file, text in BLOCK.findall(page.read_text("utf-8")):
         if file:
@@ -41,16 +41,16 @@ def save_files(page: Path, folder: Path) -> None:
             (folder / file).write_text(text, encoding="utf-8")
 
 
-def prose(page: Path) -> str:
+def prose(page):
     return re.sub(r"`[^`\n]*`", "", BLOCK.sub("", page.read_text("utf-8")))
 
 
-def commands(text: str) -> list[str]:
+def commands(text):
     return [line.partition("  #")[0].strip() for line in text.splitlines() if line and not line.startswith(("#", "//"))]
 
 
 @pytest.fixture
-def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def checkout(tmp_path, monkeypatch):
     """A folder with the gallery in it, as a reader stands in."""
     shutil.copytree(ROOT / "kernels", tmp_path / "kernels", ignore=shutil.ignore_patterns("recordings"))
     monkeypatch.chdir(tmp_path)
@@ -58,9 +58,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("page", but(LONG, [page for page in PAGES if blocks(page, "sh")]), ids=lambda page: page.stem)
-def test_the_commands_of_a_page_do_what_they_say(
-    page: Path, checkout: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_commands_of_a_page_do_what_they_say(page, checkout, capsys):
     ran = 0
     save_files(page, checkout)
     for block in blocks(page, "sh"):
@@ -76,7 +74,7 @@ def test_the_commands_of_a_page_do_what_they_say(
     assert ran or page.name in ("measure.md",)
 
 
-def test_command_lines_that_are_shown_are_taken() -> None:
+def test_command_lines_that_are_shown_are_taken():
     for name in NAMES:
         for block in blocks(ROOT / name, "text"):
             for command in commands(block):
@@ -85,7 +83,7 @@ def test_command_lines_that_are_shown_are_taken() -> None:
                     parse(command)
 
 
-def parse(command: str) -> None:
+def parse(command):
     """Read a command line as its verb does; argparse exits with 2 where it cannot."""
     _program, *arguments = shlex.split(command)
     verb = arguments.pop(0) if arguments[0] in cli.VERBS else None
@@ -94,7 +92,7 @@ def parse(command: str) -> None:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.stem)
-def test_the_code_of_a_page_runs(page: Path, checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_code_of_a_page_runs(page, checkout, capsys):
     for number, block in enumerate(blocks(page, "python")):
         if "def test_" in block:  # tests/plugin runs it with pytest
             compile(block, str(page), "exec")
@@ -105,7 +103,7 @@ def test_the_code_of_a_page_runs(page: Path, checkout: Path, capsys: pytest.Capt
     capsys.readouterr()
 
 
-def test_every_link_leads_to_a_file_and_its_heading() -> None:
+def test_every_link_leads_to_a_file_and_its_heading():
     for name in NAMES:
         page = ROOT / name
         for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
@@ -121,24 +119,24 @@ def test_every_link_leads_to_a_file_and_its_heading() -> None:
                 )
 
 
-def slug(heading: str) -> str:
+def slug(heading):
     return re.sub(r"[^\w\s-]", "", heading).strip().lower().replace(" ", "-")
 
 
-def test_every_page_has_its_place_in_the_site() -> None:
+def test_every_page_has_its_place_in_the_site():
     nav = (ROOT / "mkdocs.yml").read_text("utf-8").partition("nav:")[2]
     named = re.findall(r"- ([\w/-]+\.md)$", nav, re.MULTILINE)
     assert sorted(named) == sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
 
 
-def test_every_page_has_one_title_and_closed_blocks() -> None:
+def test_every_page_has_one_title_and_closed_blocks():
     for page in PAGES:
         text = page.read_text("utf-8")
         assert text.count("```") % 2 == 0, page
         assert len(re.findall(r"^# ", BLOCK.sub("", text), re.MULTILINE)) == 1, page
 
 
-def test_pages_that_come_from_the_code_are_current(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_that_come_from_the_code_are_current(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
     pages = import_module("docs").written()
     sys.modules.pop("docs")
@@ -146,7 +144,7 @@ def test_pages_that_come_from_the_code_are_current(monkeypatch: pytest.MonkeyPat
     assert old == [], "python tools/docs.py writes them"
 
 
-def test_the_times_of_the_transpose_are_those_of_the_recording() -> None:
+def test_the_times_of_the_transpose_are_those_of_the_recording():
     import smemviz
 
     recording = smemviz.load(ROOT / "kernels" / "recordings" / "h200" / "transpose.smem.npz")
@@ -165,7 +163,7 @@ def test_the_times_of_the_transpose_are_those_of_the_recording() -> None:
 
 @pytest.mark.skipif(not (shutil.which("g++") or shutil.which("clang++")), reason="needs a C++ compiler")
 @pytest.mark.parametrize(("pad", "wavefronts"), [(0, "65,536"), pytest.param(1, "2,048", marks=pytest.mark.exhaustive)])
-def test_the_program_of_the_first_cu_file_counts_as_its_page_says(tmp_path: Path, pad: int, wavefronts: str) -> None:
+def test_the_program_of_the_first_cu_file_counts_as_its_page_says(tmp_path, pad, wavefronts):
     import smemviz
 
     page = (DOCS / "tutorials" / "cuda-cpp.md").read_text("utf-8")
@@ -188,7 +186,7 @@ SHOWN = re.compile(r"!?\[([^\]]*)\]\((\S+\.(?:png|svg|gif))\)")
 PICTURES = [(words, page.parent / path) for page in PAGES for words, path in SHOWN.findall(page.read_text("utf-8"))]
 
 
-def test_the_tree_that_newcomers_read_is_the_one_there_is() -> None:
+def test_the_tree_that_newcomers_read_is_the_one_there_is():
     tree = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("## Where things are")[1].split("```")[1]
     named: set[Path] = set()
     above: list[str] = []
@@ -201,21 +199,21 @@ def test_the_tree_that_newcomers_read_is_the_one_there_is() -> None:
     assert packages - named == set()
 
 
-def test_every_picture_is_there_and_is_described() -> None:
+def test_every_picture_is_there_and_is_described():
     assert len(PICTURES) >= 8
     for words, path in PICTURES:
         assert path.stat().st_size > 10_000, path
         assert len(words.split()) >= 4 or words in ("Korean", "Simplified Chinese"), path
 
 
-def test_the_readme_is_a_door_and_not_a_manual() -> None:
+def test_the_readme_is_a_door_and_not_a_manual():
     assert README.count("\n") <= 120
     assert len(SHOWN.findall(README)) >= 3
     for word in ("bank conflict", "Nsight Compute", "people who learn CUDA, teach it, or write kernels"):
         assert word in README.partition("## Install")[0]
 
 
-def test_every_picture_is_one_that_the_script_makes() -> None:
+def test_every_picture_is_one_that_the_script_makes():
     script = (ROOT / "tools" / "pictures.py").read_text("utf-8")
     made = {f"{name}.png" for name in re.findall(r'Shot\(\s*"(\w+)"', script)}
     made |= set(re.findall(r'^    "(\w+\.\w+)": \(', script, re.MULTILINE))
@@ -223,7 +221,7 @@ def test_every_picture_is_one_that_the_script_makes() -> None:
     assert {path.name for path in (ROOT / "docs" / "pictures").iterdir()} == made
 
 
-def test_the_json_is_what_run_prints() -> None:
+def test_the_json_is_what_run_prints():
     printed = json.loads(
         re.findall(r"```json\n(.*?)```", (ROOT / "docs" / "reference" / "json.md").read_text("utf-8"), flags=re.S)[0]
     )
@@ -236,13 +234,13 @@ def test_the_json_is_what_run_prints() -> None:
     assert list(launch["sites"][0]) == list(real["launches"][0]["sites"][0])
 
 
-def test_the_kinds_of_findings_are_those_of_the_program() -> None:
+def test_the_kinds_of_findings_are_those_of_the_program():
     page = (ROOT / "docs" / "reference" / "json.md").read_text("utf-8")
     rows = re.findall(r"^\| `(\w+)` \| .+ \| (yes|no) \|$", page, re.MULTILINE)
     assert rows == [(name, "no" if kind.severity == "harmless" else "yes") for name, kind in KINDS.items()]
 
 
-def test_every_name_that_lockstep_executes_is_on_its_page() -> None:
+def test_every_name_that_lockstep_executes_is_on_its_page():
     page = (ROOT / "docs" / "reference" / "features.md").read_text("utf-8")
     shown: set[str] = set()
     for prefix, names in re.findall(r"^(?:All begin with `(.+)`\.\n\n)?((?:\|.*\n)+|`.*\n)", page, re.MULTILINE):
@@ -255,7 +253,7 @@ def test_every_name_that_lockstep_executes_is_on_its_page() -> None:
     assert all(f"- {row.feature}\n" in page for row in rows if row.group == "language")
 
 
-def test_the_glossary_has_the_same_words_in_each_language() -> None:
+def test_the_glossary_has_the_same_words_in_each_language():
     page = (ROOT / "docs" / "reference" / "glossary.md").read_text("utf-8")
     _, english, *others = page.split("\n## ")
     words = re.findall(r"^\| (?!word|---)(.+?) \|", english, re.MULTILINE)
@@ -264,14 +262,14 @@ def test_the_glossary_has_the_same_words_in_each_language() -> None:
         assert re.findall(r"^\| (?!用|용|词|---).+? \| (.+?) \| .+[.。다] ?\|$", language, re.MULTILINE) == words
 
 
-def test_times_are_those_of_the_recording() -> None:
+def test_times_are_those_of_the_recording():
     recording = smemviz.load(RECORDINGS / "square.smem.npz")
     kernels = ("set_row_read_row", "set_col_read_col", "set_row_read_col_pad")
     row, column, padded = (f"{time.median_us:.3f}" for time in (recording[kernel].time for kernel in kernels) if time)
     assert f"has row by row {row}, column by column {column}, padded {padded} us" in PROSE
 
 
-def test_what_the_gpu_ran_is_all_of_the_gallery_but_the_mistakes() -> None:
+def test_what_the_gpu_ran_is_all_of_the_gallery_but_the_mistakes():
     kernels = {path.stem for path in (ROOT / "kernels").glob("*.py")}
     recorded = {path.name.partition(".")[0] for path in RECORDINGS.glob("*.smem.npz")}
     assert kernels - recorded == {"mistakes"}
@@ -286,12 +284,12 @@ def test_what_the_gpu_ran_is_all_of_the_gallery_but_the_mistakes() -> None:
 
 
 @pytest.mark.exhaustive
-def test_the_requests_of_a_tiled_product_are_counted_with_the_tile_that_is_named() -> None:
+def test_the_requests_of_a_tiled_product_are_counted_with_the_tile_that_is_named():
     (size, tile, millions) = re.findall(
         r"product of (\d+) x \1 with tiles of (\d+) and its ([\d.]+) million requests", PROSE
     )[0]
 
-    def requests(n: int, side: int) -> int:
+    def requests(n, side):
         """Of a warp: for each tile two loads, two stores, two loads for each of its steps; at the end a store."""
         return (n // side) ** 2 * (side * side // 32) * (n // side * (4 + 2 * side) + 1)
 

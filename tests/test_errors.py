@@ -18,18 +18,18 @@ from smemviz.errors import BusyError, InputError, KernelFileError, SourceError
 DATA = (Path(smemviz.__file__).parent / "_data").resolve().as_posix()
 
 
-def test_an_error_is_one_line_and_does_not_say_where_smemviz_is_installed() -> None:
+def test_an_error_is_one_line_and_does_not_say_where_smemviz_is_installed():
     assert str(InputError(f"{DATA}/kernels/square.py:3: a\nb")) == "kernels/square.py:3: a b"
     assert str(KernelFileError(f"{DATA}/kernels/square.py", 3, "what")) == "kernels/square.py:3: what"
 
 
-def test_an_error_of_another_process_is_the_same() -> None:
+def test_an_error_of_another_process_is_the_same():
     for error in [InputError("what"), KernelFileError("f.py", 3, "what"), SourceError("f.py", 3, 4, "what")]:
         again = pickle.loads(pickle.dumps(error))
         assert (type(again), str(again), again.exit_code) == (type(error), str(error), 2)
 
 
-def test_an_error_that_is_kept_holds_nothing_of_where_it_came_from() -> None:
+def test_an_error_that_is_kept_holds_nothing_of_where_it_came_from():
     try:
         try:
             raise ValueError
@@ -42,7 +42,7 @@ def test_an_error_that_is_kept_holds_nothing_of_where_it_came_from() -> None:
     assert kept.__traceback__ is kept.__context__ is None
 
 
-def test_who_finds_it_busy_is_told_when_to_come_back() -> None:
+def test_who_finds_it_busy_is_told_when_to_come_back():
     assert (BusyError("busy").seconds, BusyError("full", 30).seconds) == (5, 30)
 
 
@@ -50,7 +50,7 @@ ROOT = Path(__file__).parents[1]
 HEAVY = {"dash", "dataclasses", "logging", "flask", "numba", "numba_cuda", "numpy", "plotly", "rich", "scipy", "pandas"}
 
 
-def modules_after(statement: str) -> set[str]:
+def modules_after(statement):
     """Return the top-level modules that a fresh interpreter holds after a statement."""
     code = f"{statement}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -60,12 +60,12 @@ def modules_after(statement: str) -> set[str]:
 HELPING = "import contextlib, smemviz.cli.main as cli\nwith contextlib.suppress(SystemExit): cli.main(['--help'])"
 
 
-def test_importing_smemviz_and_its_help_import_nothing_heavy() -> None:
+def test_importing_smemviz_and_its_help_import_nothing_heavy():
     for statement in ["import smemviz", HELPING]:
         assert modules_after(statement) & HEAVY == set()
 
 
-def test_whatever_is_imported_is_declared() -> None:
+def test_whatever_is_imported_is_declared():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     lists = [project["dependencies"], *project["optional-dependencies"].values()]
     declared = {re.split(r"[^\w-]", one)[0].replace("-", "_") for one in chain(*lists)}
@@ -78,7 +78,7 @@ def test_whatever_is_imported_is_declared() -> None:
     assert roots - set(sys.stdlib_module_names) - {"smemviz", "_typeshed"} <= declared  # which is for mypy alone
 
 
-def test_the_gallery_is_there_with_its_recordings() -> None:
+def test_the_gallery_is_there_with_its_recordings():
     assert sorted(path.stem for path in resources.gallery()) == [
         *("histogram", "latency", "matmul", "mistakes", "rectangle", "reduce", "reverse", "square", "stencil"),
         *("submatrix", "transpose"),
@@ -91,7 +91,7 @@ def test_the_gallery_is_there_with_its_recordings() -> None:
     assert resources.recording_for(Path("mine.py")) is None
 
 
-def test_the_packaged_gallery_comes_before_the_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_packaged_gallery_comes_before_the_checkout(tmp_path, monkeypatch):
     package = tmp_path / "smemviz"
     (tmp_path / "kernels").mkdir()
     monkeypatch.setattr(resources, "_PACKAGE", package)
@@ -114,7 +114,7 @@ def test_the_packaged_gallery_comes_before_the_checkout(tmp_path: Path, monkeypa
         ("latency", {}),
     ],
 )
-def test_a_kernel_file_runs_by_itself_in_numbas_simulator(name: str, constants: dict[str, int], tmp_path: Path) -> None:
+def test_a_kernel_file_runs_by_itself_in_numbas_simulator(name, constants, tmp_path):
     """The files know nothing of smemviz, and their own checks hold for other constants.
 
     Not all of them: the simulator has no shuffles, which reduce.py needs.

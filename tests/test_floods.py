@@ -4,7 +4,6 @@ import json
 import re
 import textwrap
 from itertools import groupby
-from pathlib import Path
 
 import pytest
 from helpers.components import text
@@ -14,7 +13,6 @@ from smemviz.app.library import Library
 from smemviz.app.pages.kernel.run_view import view_run
 from smemviz.cli import main as cli
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.recordings.recording import Recording
 from smemviz.reports.html.report import report_page
 from smemviz.wording.sentences import folded
 
@@ -38,7 +36,7 @@ STORES = 11
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def path(tmp_path_factory):
     path = tmp_path_factory.mktemp("flood") / "crowd.py"
     stores = "\n        ".join(f"few[i % 4] = {k} + i" for k in range(STORES))
     path.write_text(textwrap.dedent(KERNEL.format(stores=stores)), encoding="utf-8")
@@ -46,11 +44,11 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def recording(path: Path) -> Recording:
+def recording(path):
     return smemviz.run(path, engine="lockstep")
 
 
-def test_of_many_in_a_line_the_first_is_told_and_the_others_are_counted(recording: Recording) -> None:
+def test_of_many_in_a_line_the_first_is_told_and_the_others_are_counted(recording):
     """Each store races with itself and with each other one, and with the load behind them."""
     races = STORES * (STORES + 1) // 2 + STORES
     assert len(recording.findings) == races
@@ -64,13 +62,11 @@ def test_of_many_in_a_line_the_first_is_told_and_the_others_are_counted(recordin
         assert [finding for finding, _ in shown] == (in_line if len(in_line) <= 2 else in_line[:1])
 
 
-def test_every_way_to_read_them_tells_of_as_many(
-    path: Path, recording: Recording, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_way_to_read_them_tells_of_as_many(path, recording, capsys):
     told = folded(recording.findings)
     counts = sorted(more for _, more in told if more)
 
-    def counted(said: str) -> list[int]:
+    def counted(said):
         return sorted(map(int, re.findall(r"And (\d+) more of this kind on this line\.", said)))
 
     cli.main(["run", str(path), "--engine", "lockstep"])
@@ -89,7 +85,7 @@ def test_every_way_to_read_them_tells_of_as_many(
     assert counted(notices) == counts
 
 
-def test_json_keeps_all_of_them(path: Path, recording: Recording, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_keeps_all_of_them(path, recording, capsys):
     cli.main(["run", str(path), "--engine", "lockstep", "--json"])
 
     assert len(json.loads(capsys.readouterr().out)["findings"]) == len(recording.findings)

@@ -5,19 +5,15 @@ import inspect
 import subprocess
 import sys
 import types
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pytest
-from helpers.commands import Command
 
 from smemviz import languages
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.run_view import view_run
 from smemviz.engines import run
 from smemviz.engines.backend import Runner, recording_of
-from smemviz.engines.options import RunOptions
 from smemviz.errors import InputError
 from smemviz.frontends.program import Constant, Program
 from smemviz.frontends.reading import Frontend, parse_program
@@ -61,26 +57,26 @@ class ToyProgram(Program):
     summary = "A toy"
     has_main = True
 
-    def _constants(self, overrides: Mapping[str, object]) -> dict[str, Constant]:
+    def _constants(self, overrides):
         return _constants(self.source, overrides)
 
     @property
-    def texts(self) -> tuple[list[str], dict[str, str]]:
+    def texts(self):
         return [], {"column": self.source}
 
-    def heads(self) -> dict[str, tuple[int, tuple[str, ...]]]:
+    def heads(self):
         return {"column": (2, ())}
 
-    def helper_hashes(self) -> tuple[tuple[str, str], ...]:
+    def helper_hashes(self):
         return ()
 
 
-def _constants(source: str, overrides: Mapping[str, object]) -> dict[str, Constant]:
+def _constants(source, overrides):
     own = int(source.split()[1])
     return {"PITCH": Constant("PITCH", overrides.get("PITCH", own), "int", 1, str(own))}
 
 
-def _run_in_lockstep(program: Program, options: RunOptions, after: object = None) -> object:
+def _run_in_lockstep(program, options, after=None):
     from smemviz.engines import lockstep
 
     python = PYTHON_OF.format(pitch=program.constants["PITCH"].value)
@@ -91,7 +87,7 @@ def _run_in_lockstep(program: Program, options: RunOptions, after: object = None
 
 
 @pytest.fixture
-def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def toy(monkeypatch, tmp_path):
     """Register the toy; return a file of it."""
     frontend, runner = types.ModuleType("toy_frontend"), types.ModuleType("toy_runner")
     frontend.__dict__.update(
@@ -119,13 +115,13 @@ def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_of_another_language_is_run_with_its_knob(toy: Path) -> None:
+def test_a_file_of_another_language_is_run_with_its_knob(toy):
     """32 lanes of one column are in one bank; with a pitch of 33 each is in its own."""
     (stored, *_), (padded, *_) = run(toy)["column"].summary(), run(toy, {"PITCH": 33})["column"].summary()
     assert (stored.wavefronts, padded.wavefronts) == (32, 1)
 
 
-def test_a_verb_runs_it_and_pads_are_suggested_in_its_spelling_that_nothing_writes(toy: Path, command: Command) -> None:
+def test_a_verb_runs_it_and_pads_are_suggested_in_its_spelling_that_nothing_writes(toy, command):
     assert "column" in command("run", toy).out
     recording = run(toy)
     answered = answer(recording, parse_program(TEXT, "mine.toy"), None, "lockstep", H200)
@@ -133,7 +129,7 @@ def test_a_verb_runs_it_and_pads_are_suggested_in_its_spelling_that_nothing_writ
     assert "tile[" in command("suggest", toy).out
 
 
-def test_the_page_shows_it(toy: Path) -> None:
+def test_the_page_shows_it(toy):
     library = Library([toy])
     (file,) = library.files
     shown = view_run(library, {"file": file, "kernel": "column"})
@@ -142,7 +138,7 @@ def test_the_page_shows_it(toy: Path) -> None:
     assert [line.className.split()[0] for line in shown["source.html"]] == ["source-line"] * 3
 
 
-def test_what_it_cannot_be_asked_is_said(toy: Path) -> None:
+def test_what_it_cannot_be_asked_is_said(toy):
     program = parse_program(TEXT, "mine.toy")
     with pytest.raises(InputError, match=r"^mine\.toy: Toy is not measured$"):
         meter_of(program, "time")
@@ -155,7 +151,7 @@ def test_what_it_cannot_be_asked_is_said(toy: Path) -> None:
     ("part", "asked"),
     [("frontend", Frontend), ("runner", Runner), ("rewriter", LayoutWriter)],
 )
-def test_the_modules_that_entries_name_have_what_is_asked_of_them(language: Language, part: str, asked: type) -> None:
+def test_the_modules_that_entries_name_have_what_is_asked_of_them(language, part, asked):
     if part == "rewriter" and not language.rewriter:
         pytest.skip("it has no layouts to be written")
     module = languages.loaded(getattr(language, part))
@@ -165,7 +161,7 @@ def test_the_modules_that_entries_name_have_what_is_asked_of_them(language: Lang
             assert list(inspect.signature(getattr(module, name)).parameters) == wanted, name
 
 
-def _imported(code: str) -> set[str]:
+def _imported(code):
     shown = f"import sys; {code}; print(sorted(name for name in sys.modules if name.startswith('smemviz.')))"
     return set(
         ast.literal_eval(
@@ -174,7 +170,7 @@ def _imported(code: str) -> set[str]:
     )
 
 
-def test_who_reads_one_language_or_none_loads_nothing_of_another(tmp_path: Path) -> None:
+def test_who_reads_one_language_or_none_loads_nothing_of_another(tmp_path):
     (tmp_path / "a.cu").write_text("__global__ void k() {}\n")
     (tmp_path / "a.py").write_text("from numba import cuda\n")
     read = "from smemviz.frontends.reading import read_program; read_program({!r})"

@@ -5,7 +5,7 @@ import pytest
 from smemviz.views.grid import label_size, lane_label
 
 
-def test_a_name_is_as_large_as_its_cell_and_left_out_where_it_would_be_too_small() -> None:
+def test_a_name_is_as_large_as_its_cell_and_left_out_where_it_would_be_too_small():
     for letters, width, height, size in [
         (3, 22, 17, 18 / 1.86),  # L31 in the 32nd part of 700 pixels
         (3, 20.5, 17, 0),  # a pixel less than 9 pixels of type need
@@ -15,5 +15,5 @@ def test_a_name_is_as_large_as_its_cell_and_left_out_where_it_would_be_too_small
         assert label_size(letters, width, height) == pytest.approx(size)
 
 
-def test_lanes_are_marked_as_such() -> None:
+def test_lanes_are_marked_as_such():
     assert [lane_label(lanes) for lanes in ("", "3", "0-7", "0, 3, 6, 31")] == ["", "L3", "L0-7", "L0…31"]

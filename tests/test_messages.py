@@ -1,11 +1,9 @@
 """The catalogues against the code: nothing unused, every placeholder where it belongs, words that people look for."""
 
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from string import Formatter
-from typing import Any
 
 import numpy as np
 import pytest
@@ -32,28 +30,28 @@ TRANSLATED = [tag for tag in LANGUAGES if tag != "en"]
 
 
 @pytest.fixture(scope="module")
-def in_code() -> dict[Any, Any]:
+def in_code():
     """Every message in the code by its key, English and context."""
     return {key(entry): entry for entry in extracted() if entry.id}
 
 
-def in_catalogue(tag: str) -> dict[Any, Any]:
+def in_catalogue(tag):
     return {key(entry): entry for entry in language._entries(tag) if entry.id}
 
 
-def key(entry: Any) -> tuple[Any, str | None]:
+def key(entry):
     return (tuple(entry.id) if isinstance(entry.id, (list, tuple)) else entry.id, entry.context)
 
 
-def placeholders(text: str) -> set[str]:
+def placeholders(text):
     return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
 
 
-def strings(entry: Any) -> list[str]:
+def strings(entry):
     return [entry.string] if isinstance(entry.string, str) else list(entry.string)
 
 
-def test_no_translation_is_unused_or_uncertain(in_code: dict[Any, Any]) -> None:
+def test_no_translation_is_unused_or_uncertain(in_code):
     for tag in TRANSLATED:
         there = in_catalogue(tag)
         assert [unused for unused in there if unused not in in_code] == []
@@ -61,7 +59,7 @@ def test_no_translation_is_unused_or_uncertain(in_code: dict[Any, Any]) -> None:
         assert list(language._entries(tag).obsolete) == []
 
 
-def test_translations_have_the_placeholders_of_their_messages() -> None:
+def test_translations_have_the_placeholders_of_their_messages():
     for tag in TRANSLATED:
         wrong = []
         for (message, _), entry in in_catalogue(tag).items():
@@ -70,7 +68,7 @@ def test_translations_have_the_placeholders_of_their_messages() -> None:
         assert wrong == []
 
 
-def catalogue(*entries: Any) -> Catalog:
+def catalogue(*entries):
     """Return a catalogue of messages, with what is to be their translations."""
     made = Catalog(locale="ko")
     for message, string in entries:
@@ -78,13 +76,13 @@ def catalogue(*entries: Any) -> Catalog:
     return made
 
 
-def test_korean_keeps_one_tone_within_a_message() -> None:
+def test_korean_keeps_one_tone_within_a_message():
     """Who is asked to do something (-세요) is not told the rest of it in plain statements (-다)."""
     texts = [text for entry in in_catalogue("ko").values() for text in np.ravel(entry.string)]
     assert [text for text in texts if "세요" in text and re.search("(?<!니)다[.;,]", text)] == []
 
 
-def test_a_catalogue_keeps_what_is_still_said_and_carries_nothing_over() -> None:
+def test_a_catalogue_keeps_what_is_still_said_and_carries_nothing_over():
     there = catalogue(
         ("a bank", "뱅크"),
         ("two banks collide", "뱅크 두 개가 충돌한다"),
@@ -120,9 +118,7 @@ def test_a_catalogue_keeps_what_is_still_said_and_carries_nothing_over() -> None
     ]
 
 
-def test_a_catalogue_is_written_with_what_is_new_and_read_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_catalogue_is_written_with_what_is_new_and_read_again(tmp_path, monkeypatch):
     monkeypatch.setattr(tool(), "catalogue_file", lambda tag: tmp_path / f"{tag}.po")
     monkeypatch.setattr(tool(), "ROOT", tmp_path)
     (tmp_path / "smemviz").mkdir()
@@ -142,7 +138,7 @@ def test_a_catalogue_is_written_with_what_is_new_and_read_again(
 
 
 @pytest.fixture
-def half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def half(tmp_path, monkeypatch):
     """Speak Korean with a catalogue that knows one message of each kind, and lacks another."""
     made = catalogue(
         ("a bank of {name}", "{name}의 뱅크"),
@@ -166,7 +162,7 @@ def half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         kept.cache_clear()
 
 
-def test_what_is_not_translated_is_english_and_says_so(half: None) -> None:
+def test_what_is_not_translated_is_english_and_says_so(half):
     translated = [gettext("a bank of {name}", name="tile"), ngettext("{n} word", "{n} words", 2)]
     assert translated == ["tile의 뱅크", "워드 2개"]
     assert not any(isinstance(one, English) for one in translated)
@@ -182,12 +178,12 @@ def test_what_is_not_translated_is_english_and_says_so(half: None) -> None:
     assert script_messages("ko") == {"Stop": "정지"}
 
 
-def test_a_recorded_text_is_told_only_where_its_message_is_translated(half: None) -> None:
+def test_a_recorded_text_is_told_only_where_its_message_is_translated(half):
     assert said.say("x is known, as it says enough") == "x까지"
     assert said.say("x is not told, as it says") is None
 
 
-def test_scripts_look_up_messages_of_scripts_and_no_others(in_code: dict[Any, Any]) -> None:
+def test_scripts_look_up_messages_of_scripts_and_no_others(in_code):
     wanted = {
         message if isinstance(message, str) else message[0]
         for (message, _), entry in in_code.items()
@@ -199,7 +195,7 @@ def test_scripts_look_up_messages_of_scripts_and_no_others(in_code: dict[Any, An
     assert script_messages("en") == {}
 
 
-def test_a_message_of_a_script_is_found_wherever_it_stands(in_code: dict[Any, Any]) -> None:
+def test_a_message_of_a_script_is_found_wherever_it_stands(in_code):
     """One in the arguments of another is not: give it a name first."""
     root = Path(language.__file__).parents[1]
     scripts = [path for folder in ("assets", "smemviz") for path in (root / folder).rglob("*.js")]
@@ -220,13 +216,13 @@ def test_a_message_of_a_script_is_found_wherever_it_stands(in_code: dict[Any, An
     assert script_messages("ko")["lane {lanes}"] == "레인 {lanes}"  # which Python counts: lanes {lanes}
 
 
-def test_messages_of_scripts_have_no_form_that_scripts_cannot_fill() -> None:
+def test_messages_of_scripts_have_no_form_that_scripts_cannot_fill():
     for tag in TRANSLATED:
         for message, text in script_messages(tag).items():
             assert not re.search(r"\{[^}]*[:!][^}]*\}", message + text), message
 
 
-def test_english_is_spoken_unless_another_is_asked_for() -> None:
+def test_english_is_spoken_unless_another_is_asked_for():
     assert spoken() == "en"
     assert gettext("{n:,} of {most}", n=1234, most="2") == "1,234 of 2"
     assert ngettext("{n:,} lane of {name}", "{n:,} lanes of {name}", 1, name="a") == "1 lane of a"
@@ -234,7 +230,7 @@ def test_english_is_spoken_unless_another_is_asked_for() -> None:
     assert pgettext("operation", "load") == "load"
 
 
-def test_a_language_is_spoken_for_as_long_as_is_asked() -> None:
+def test_a_language_is_spoken_for_as_long_as_is_asked():
     with speaking("ko"):
         assert spoken() == "ko"
         with speaking("zh-Hans"):
@@ -245,7 +241,7 @@ def test_a_language_is_spoken_for_as_long_as_is_asked() -> None:
     assert spoken() == "en"
 
 
-def test_the_first_wanted_language_that_is_spoken_here_is_taken() -> None:
+def test_the_first_wanted_language_that_is_spoken_here_is_taken():
     for wanted, tag in [
         (["ko-KR", "en"], "ko"),
         (["zh-CN"], "zh-Hans"),
@@ -262,16 +258,16 @@ _OWN = re.compile(r"\b(cures?|cured|sites?|told|ladder)\b", re.IGNORECASE)
 
 
 @cache
-def messages() -> list[str]:
+def messages():
     ids = (entry.id for entry in extracted() if entry.id)
     forms = [form for one in ids for form in (one if isinstance(one, (tuple, list)) else (one,))]
     return [re.sub(r"\{[^}]*\}", "{}", form) for form in forms]
 
 
-def test_a_term_that_readers_look_for_is_there() -> None:
+def test_a_term_that_readers_look_for_is_there():
     for term in ["coalesced", "transactions", "occupancy", "broadcast", "bank conflict", "fix"]:
         assert [text for text in messages() if re.search(rf"\b{term}\b", text, re.IGNORECASE)]
 
 
-def test_no_message_uses_a_word_of_the_project_s_own() -> None:
+def test_no_message_uses_a_word_of_the_project_s_own():
     assert [text for text in messages() if _OWN.search(text)] == []

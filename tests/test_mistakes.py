@@ -3,18 +3,14 @@
 import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.commands import Command
 
 import smemviz
 from smemviz.errors import LaunchError
 from smemviz.model.counting.global_traffic import element_counts
 from smemviz.paths import kernels_dir
-from smemviz.recordings.findings import Finding
-from smemviz.recordings.recording import Recording
 from smemviz.wording.sentences import described
 
 MISTAKES = kernels_dir() / "mistakes.py"
@@ -33,26 +29,26 @@ REFUSED = """
 
 
 @pytest.fixture(scope="module")
-def found() -> tuple[Finding, ...]:
+def found():
     return smemviz.run(MISTAKES, engine="lockstep").findings
 
 
-def run_with(**constants: object) -> Recording:
+def run_with(**constants):
     return smemviz.run(MISTAKES, constants=constants, engine="lockstep")
 
 
-def of(found: tuple[Finding, ...], kernel: str) -> Finding:
+def of(found, kernel):
     """Return the one finding of a kernel."""
     (finding,) = (finding for finding in found if finding.kernel == kernel)
     return finding
 
 
-def test_each_kind_of_mistake_that_lockstep_looks_for_has_its_kernel(found: tuple[Finding, ...]) -> None:
+def test_each_kind_of_mistake_that_lockstep_looks_for_has_its_kernel(found):
     kinds = {"out_of_bounds", "unwritten_read", "race", "barrier_divergence", "launch_refused"}
     assert {finding.kind for finding in found} == kinds
 
 
-def test_a_store_past_the_edge_is_found(found: tuple[Finding, ...]) -> None:
+def test_a_store_past_the_edge_is_found(found):
     """In the second block of a row of blocks threads 4 to 15 have no column of the 20."""
     finding = of(found, "store_past_the_edge")
 
@@ -62,7 +58,7 @@ def test_a_store_past_the_edge_is_found(found: tuple[Finding, ...]) -> None:
     assert finding.message == "c[0, 20] is outside shape (20, 20). Check the index with an if before it is used."
 
 
-def test_a_block_that_is_smaller_than_its_tile_is_found(found: tuple[Finding, ...]) -> None:
+def test_a_block_that_is_smaller_than_its_tile_is_found(found):
     a, b = (finding for finding in found if finding.kernel == "block_smaller_than_tile")
 
     for finding, element in ((a, "a_tile[0, 2]"), (b, "b_tile[2, 0]")):
@@ -75,7 +71,7 @@ def test_a_block_that_is_smaller_than_its_tile_is_found(found: tuple[Finding, ..
         )
 
 
-def test_a_block_that_fills_and_stores_a_corner_of_each_tile_leaves_the_rest_as_it_was() -> None:
+def test_a_block_that_fills_and_stores_a_corner_of_each_tile_leaves_the_rest_as_it_was():
     """2 x 2 threads for a tile of 32 x 32: of 256 blocks one has rows and columns in c, and stores 4 of 1,024."""
     recording = run_with()
     launch = recording["corner_of_each_tile"]
@@ -89,7 +85,7 @@ def test_a_block_that_fills_and_stores_a_corner_of_each_tile_leaves_the_rest_as_
     ]
 
 
-def test_a_missing_second_barrier_is_found(found: tuple[Finding, ...]) -> None:
+def test_a_missing_second_barrier_is_found(found):
     """Between warps for b_tile, whose rows all warps load; each warp loads the rows of a_tile that it stored."""
     b, a = (finding for finding in found if finding.kernel == "no_second_barrier")
 
@@ -114,7 +110,7 @@ def test_a_missing_second_barrier_is_found(found: tuple[Finding, ...]) -> None:
     )
 
 
-def test_a_barrier_in_a_branch_is_found(found: tuple[Finding, ...]) -> None:
+def test_a_barrier_in_a_branch_is_found(found):
     finding = of(found, "barrier_in_a_branch")
 
     assert (finding.kind, finding.block, finding.launch) == ("barrier_divergence", (0, 0, 0), 4)
@@ -126,7 +122,7 @@ def test_a_barrier_in_a_branch_is_found(found: tuple[Finding, ...]) -> None:
     )
 
 
-def test_a_counter_without_an_atomic_is_found(found: tuple[Finding, ...]) -> None:
+def test_a_counter_without_an_atomic_is_found(found):
     finding = of(found, "count_without_atomic")
 
     assert (finding.kind, finding.launch) == ("race", 5)
@@ -134,7 +130,7 @@ def test_a_counter_without_an_atomic_is_found(found: tuple[Finding, ...]) -> Non
     assert finding.message.endswith("and one of the two results is lost. Use cuda.atomic.add(count, 0, 1).")
 
 
-def test_a_launch_that_no_device_would_start_is_found_where_it_is_launched(found: tuple[Finding, ...]) -> None:
+def test_a_launch_that_no_device_would_start_is_found_where_it_is_launched(found):
     for kernel, message in [
         (
             "too_many_threads",
@@ -168,14 +164,14 @@ def test_a_launch_that_no_device_would_start_is_found_where_it_is_launched(found
         ({"DYNAMIC_BYTES": 128}, "too_much_dynamic_memory"),
     ],
 )
-def test_a_constant_cures_it(constants: dict[str, object], kernel: str) -> None:
+def test_a_constant_cures_it(constants, kernel):
     recording = run_with(**constants)
 
     assert kernel not in {finding.kernel for finding in recording.findings}
     assert kernel in {launch.kernel for launch in recording.launches}
 
 
-def test_what_is_refused_is_not_launched_and_main_goes_on() -> None:
+def test_what_is_refused_is_not_launched_and_main_goes_on():
     recording = run_with()
 
     assert [launch.kernel for launch in recording.launches] == [
@@ -189,7 +185,7 @@ def test_what_is_refused_is_not_launched_and_main_goes_on() -> None:
 
 
 @pytest.mark.exhaustive
-def test_the_table_marks_the_line_of_a_mistake(command: Command) -> None:
+def test_the_table_marks_the_line_of_a_mistake(command):
     cells = [
         [cell.strip() for cell in line.split("│")]
         for line in command("run", MISTAKES, "--engine", "lockstep", code=1).out.splitlines()
@@ -207,7 +203,7 @@ def test_the_table_marks_the_line_of_a_mistake(command: Command) -> None:
     assert all(source in LINES[line - 1] for line, source in marked)
 
 
-def test_a_file_whose_every_launch_is_refused_gives_a_recording(tmp_path: Path, command: Command) -> None:
+def test_a_file_whose_every_launch_is_refused_gives_a_recording(tmp_path, command):
     path, saved = tmp_path / "refused.py", tmp_path / "refused.smem.npz"
     path.write_text(textwrap.dedent(REFUSED), encoding="utf-8")
 
@@ -220,7 +216,7 @@ def test_a_file_whose_every_launch_is_refused_gives_a_recording(tmp_path: Path, 
     assert said in command("show", saved).out
 
 
-def test_a_constant_that_makes_a_launch_impossible_is_found_too(command: Command) -> None:
+def test_a_constant_that_makes_a_launch_impossible_is_found_too(command):
     """33 times BDIMY = 33 threads; the other kernels of the file are not reached, for main() wants the result."""
     path = kernels_dir() / "square.py"
 
@@ -228,14 +224,14 @@ def test_a_constant_that_makes_a_launch_impossible_is_found_too(command: Command
     assert "launch of set_row_read_row refused: a block of 33 x 33 x 1 has 1089 threads" in out
 
 
-def test_one_launch_that_is_refused_is_an_error() -> None:
-    def kernel(out: object) -> None: ...
+def test_one_launch_that_is_refused_is_an_error():
+    def kernel(out): ...
 
     with pytest.raises(LaunchError, match="a block of 2048 x 1 x 1 has 2048 threads; a device takes 1024"):
         smemviz.record(kernel, 1, 2048, (np.zeros(1),), engine="lockstep")
 
 
-def test_launches_of_one_kernel_are_told_apart(tmp_path: Path) -> None:
+def test_launches_of_one_kernel_are_told_apart(tmp_path):
     path = tmp_path / "twice.py"
     launch = "    kernel[1, 32](cuda.device_array({}, np.int32))\n"
     head = textwrap.dedent(REFUSED).partition("    kernel[1, 2048]")[0]
@@ -252,7 +248,7 @@ def test_launches_of_one_kernel_are_told_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_the_file_run_as_a_script_launches_nothing() -> None:
+def test_the_file_run_as_a_script_launches_nothing():
     done = subprocess.run([sys.executable, MISTAKES], capture_output=True, text=True, check=False)
 
     assert (done.returncode, done.stderr) == (0, "")

@@ -2,23 +2,20 @@
 
 import xml.etree.ElementTree as ET
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from helpers.gallery import h200
 from helpers.strategies import a_recording, totals
 
 import smemviz
-from smemviz.recordings.data import Launch
-from smemviz.recordings.recording import Recording
 
 
 @pytest.fixture(scope="module")
-def square() -> Recording:
+def square():
     return h200("square")
 
 
-def read(recording: Recording | Launch) -> ET.Element:
+def read(recording):
     """Parse what a notebook gets; table attributes are quoted nowhere else, so HTML is made XML first."""
     text = recording._repr_html_().replace("<br>", "<br/>")
     for name, value in (("scope", "col"), ("class", "conflict"), ("class", "finding")):
@@ -26,7 +23,7 @@ def read(recording: Recording | Launch) -> ET.Element:
     return ET.fromstring(text)
 
 
-def test_the_table_has_a_row_for_each_launch(square: Recording) -> None:
+def test_the_table_has_a_row_for_each_launch(square):
     rows = ["".join(f"{cell.text}|" for cell in row) for row in read(square).iter("tr")]
     assert (
         rows[0] == "launch|grid|block|shared requests|wavefronts|ideal|excess|degree|sectors|global bytes wasted|time|"
@@ -35,7 +32,7 @@ def test_the_table_has_a_row_for_each_launch(square: Recording) -> None:
     assert rows[3].startswith("set_row_read_col|1 x 1 x 1|32 x 32 x 1|64|1,056|64|992|32-way|128|0|1.")
 
 
-def test_the_picture_is_of_the_worst_request(square: Recording) -> None:
+def test_the_picture_is_of_the_worst_request(square):
     svg = next(read(square).iter("svg"))
     # set_col_read_col: 32 lanes in a column of one bank, the first 16 wavefronts of 32 drawn
     used = [rect for rect in svg.iter("rect") if rect.get("class") != "idle"]
@@ -47,14 +44,14 @@ def test_the_picture_is_of_the_worst_request(square: Recording) -> None:
     assert "the first 16 of 32" in "".join(svg.itertext())
 
 
-def test_it_is_small_and_asks_nothing_of_anyone(square: Recording) -> None:
+def test_it_is_small_and_asks_nothing_of_anyone(square):
     html = square._repr_html_()
     assert len(html) < 20_000
     for word in ("http", "<script", "url(", "@import", "src=", "href="):
         assert word not in html
 
 
-def test_names_from_a_stranger_s_recording_are_text() -> None:
+def test_names_from_a_stranger_s_recording_are_text():
     evil = "<script>alert(1)</script>"
     recording = a_recording()
     launch = replace(recording.launches[0], kernel=evil)
@@ -64,7 +61,7 @@ def test_names_from_a_stranger_s_recording_are_text() -> None:
     assert html.count("&lt;script&gt;") >= 4
 
 
-def test_launches_and_findings_beyond_the_first_are_counted() -> None:
+def test_launches_and_findings_beyond_the_first_are_counted():
     recording = a_recording()
     launches = tuple(replace(recording.launches[0], grid=(i, 1, 1)) for i in range(1, 26))
     several = tuple(replace(recording.findings[0], line=i) for i in range(1, 7))
@@ -75,7 +72,7 @@ def test_launches_and_findings_beyond_the_first_are_counted() -> None:
     assert len(list(read(many).iter("tr"))) == 21
 
 
-def test_what_is_missing_is_said() -> None:
+def test_what_is_missing_is_said():
     launch = a_recording().launches[0]
     cut = replace(launch, totals=totals(launch))  # 1,000 more at each of three sites
     text = "".join(read(replace(a_recording(cut), unrecorded=7)).itertext())
@@ -83,14 +80,14 @@ def test_what_is_missing_is_said() -> None:
     assert "3,000 requests were counted and not logged one by one" in text
 
 
-def test_launches_that_are_alike_take_one_row() -> None:
+def test_launches_that_are_alike_take_one_row():
     recording = a_recording()
     rows = list(read(replace(recording, launches=recording.launches * 25)).iter("tr"))
     assert len(rows) == 2
     assert rows[1][0].text == "set_row_read_col \N{MULTIPLICATION SIGN} 25"
 
 
-def test_a_recording_of_global_memory_only_has_no_picture(tmp_path: Path) -> None:
+def test_a_recording_of_global_memory_only_has_no_picture(tmp_path):
     path = tmp_path / "copy.py"
     path.write_text(
         "import numpy as np\nfrom numba import cuda\n\n@cuda.jit\ndef copy(a):\n    a[cuda.grid(1)] = 1\n\n"
@@ -101,14 +98,14 @@ def test_a_recording_of_global_memory_only_has_no_picture(tmp_path: Path) -> Non
     assert [cell.text for cell in page.iter("td")][7] == "global only"
 
 
-def test_at_a_prompt_and_in_a_failed_test_a_recording_is_one_line(square: Recording) -> None:
+def test_at_a_prompt_and_in_a_failed_test_a_recording_is_one_line(square):
     pad = square["set_row_read_col_pad"]
     assert repr(square).startswith(f"<Recording of {square.file} by gpu: 6 launches of set_row_read_row, set_col_")
     assert repr(pad) == "<Launch of set_row_read_col_pad: grid (1, 1, 1), block (32, 32, 1), 96 requests>"
     assert repr(pad.requests) == "<Requests: 96 logged>"
 
 
-def test_a_launch_shows_its_row_and_its_worst_request(square: Recording) -> None:
+def test_a_launch_shows_its_row_and_its_worst_request(square):
     page = read(square["set_row_read_col"])
     text = "".join(page.itertext())
     assert "Wavefronts by the rule for compute capability 9.0, measured." in text

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers.commands import Command
 from helpers.gallery import RECORDINGS
 
 from smemviz.errors import InputError
@@ -13,7 +12,7 @@ from smemviz.project import Project, project_at
 ALL = '[tool.smemviz]\nengine = "lockstep"\ncc = "3.5-8"\nlimits = { max_degree = 2, findings = 0 }\n'
 
 
-def test_the_nearest_file_that_speaks_of_it_counts(tmp_path: Path) -> None:
+def test_the_nearest_file_that_speaks_of_it_counts(tmp_path):
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
     (tmp_path / "pyproject.toml").write_text(ALL)
@@ -35,9 +34,7 @@ def test_the_nearest_file_that_speaks_of_it_counts(tmp_path: Path) -> None:
         ("limits = { excess = true }", "limits: excess = True is no number from 0 on"),
     ],
 )
-def test_what_does_not_fit_is_told_in_a_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command, table: str, says: str
-) -> None:
+def test_what_does_not_fit_is_told_in_a_line(tmp_path, monkeypatch, command, table, says):
     (tmp_path / "pyproject.toml").write_text(f"[tool.smemviz]\n{table}\n")
     with pytest.raises(InputError) as told:
         project_at(tmp_path)
@@ -46,9 +43,7 @@ def test_what_does_not_fit_is_told_in_a_line(
     assert command("show", RECORDINGS / "square.smem.npz", code=2).err == f"smemviz: {told.value}\n"
 
 
-def test_commands_take_the_engine_and_the_hardware_from_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
-) -> None:
+def test_commands_take_the_engine_and_the_hardware_from_it(tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     Path("pyproject.toml").write_text(ALL.replace("lockstep", "gpu"))
     shown = ("show", RECORDINGS / "square.smem.npz", "--json")

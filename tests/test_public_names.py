@@ -13,7 +13,7 @@ import smemviz
 PACKAGE = Path(smemviz.__file__)
 
 
-def test_a_prompt_completes_what_is_public() -> None:
+def test_a_prompt_completes_what_is_public():
     assert dir(smemviz) == sorted(smemviz.__all__)
     assert [name for name in dir(smemviz) if not name.startswith("__")] == [
         *("Finding", "Launch", "Recording", "Site", "create_app", "cuda_cpp", "errors", "load", "record"),
@@ -21,7 +21,7 @@ def test_a_prompt_completes_what_is_public() -> None:
     ]
 
 
-def test_every_name_is_there_and_belongs_to_the_types_of_a_recording() -> None:
+def test_every_name_is_there_and_belongs_to_the_types_of_a_recording():
     recording = smemviz.load(RECORDINGS / "square.smem.npz")
     assert isinstance(recording, smemviz.Recording)
     assert isinstance(recording.launches[0], smemviz.Launch)
@@ -32,7 +32,7 @@ def test_every_name_is_there_and_belongs_to_the_types_of_a_recording() -> None:
     assert (PACKAGE.parent / "py.typed").is_file()
 
 
-def test_type_checkers_know_no_name_but_these() -> None:
+def test_type_checkers_know_no_name_but_these():
     tree = ast.parse(PACKAGE.read_text("utf-8"))
     hidden = [one for one in tree.body if isinstance(one, ast.If) and ast.unparse(one.test) == "not TYPE_CHECKING"]
     assert [part.name for one in hidden for part in one.body if isinstance(part, ast.FunctionDef)] == ["__getattr__"]
@@ -40,7 +40,7 @@ def test_type_checkers_know_no_name_but_these() -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_name_that_is_misspelt_is_told_by_a_type_checker(tmp_path: Path) -> None:
+def test_a_name_that_is_misspelt_is_told_by_a_type_checker(tmp_path):
     user = tmp_path / "user.py"
     user.write_text(
         "import smemviz\n"

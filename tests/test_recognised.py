@@ -1,6 +1,5 @@
 """Texts that are known again: each of its own message, and nothing that was said by others."""
 
-from collections.abc import Iterator
 from string import Formatter
 
 import pytest
@@ -9,7 +8,6 @@ from helpers.pseudo import pseudo
 
 from smemviz.messages import english, pattern_of, recognised, say
 
-FORMS = [(one, form) for one in messages_said() for form in ([one] if isinstance(one, str) else one)]
 # What stands in texts: code, a name, a sentence of Python, and some of our own.
 VALUES = (
     *("tile[ty, tx + 1]", "kernel", "np.zeros((32, 32), np.float32)", "'NoneType' object is not callable"),
@@ -19,12 +17,17 @@ NUMBERS = {",": 1024, "d": 7, "f": 3.5, "g": 2.5}
 
 
 @pytest.fixture(autouse=True)
-def _bracketed() -> Iterator[None]:
+def _bracketed():
     with pseudo():
         yield
 
 
-def texts(form: str) -> Iterator[str]:
+def forms():
+    """Return every message with each of its forms."""
+    return [(one, form) for one in messages_said() for form in ([one] if isinstance(one, str) else one)]
+
+
+def texts(form):
     """Yield texts of a message, each with another of the values."""
     fields = [(name, (spec or "")[-1:]) for _, name, spec, _ in Formatter().parse(form) if name is not None]
     for first in range(len(VALUES)):
@@ -33,9 +36,9 @@ def texts(form: str) -> Iterator[str]:
 
 
 @pytest.mark.exhaustive
-def test_no_text_of_a_message_is_known_as_one_of_another() -> None:
+def test_no_text_of_a_message_is_known_as_one_of_another():
     wrong = {}
-    for message, form in FORMS:
+    for message, form in forms():
         for text in texts(form):
             known = recognised(text)
             if known and known[0] != message:
@@ -44,14 +47,14 @@ def test_no_text_of_a_message_is_known_as_one_of_another() -> None:
 
 
 @pytest.mark.exhaustive
-def test_the_texts_of_all_but_the_most_general_messages_are_known() -> None:
-    general = {pattern.message for pattern in (pattern_of(*one) for one in FORMS) if pattern.general and pattern.open}
-    unknown = {message for message, form in FORMS if any(recognised(text) is None for text in texts(form))}
+def test_the_texts_of_all_but_the_most_general_messages_are_known():
+    general = {pattern.message for pattern in (pattern_of(*one) for one in forms()) if pattern.general and pattern.open}
+    unknown = {message for message, form in forms() if any(recognised(text) is None for text in texts(form))}
     assert unknown <= general
     assert len(general) < 25
 
 
-def test_a_text_of_others_is_not_known() -> None:
+def test_a_text_of_others_is_not_known():
     for text in [
         "TypeError: 'tile' is a list and not an array",
         "x is a list and y",
@@ -66,7 +69,7 @@ def test_a_text_of_others_is_not_known() -> None:
         assert say(text) is None
 
 
-def test_a_race_is_known_with_what_each_thread_did() -> None:
+def test_a_race_is_known_with_what_each_thread_did():
     did = english("stored by thread {thread} at line {line}", thread=(3, 0, 0), line=5)
     does = english("loaded by thread {thread} at line {line}", thread=(4, 0, 0), line=9)
     what = english("{element} is {did} and {does}", element="tile[3]", did=did, does=does)
@@ -77,7 +80,7 @@ def test_a_race_is_known_with_what_each_thread_did() -> None:
     assert str(say(text)).count("⟦stored by thread ⟧") == 1
 
 
-def test_what_the_compiler_left_out_is_known_in_its_short_sentences() -> None:
+def test_what_the_compiler_left_out_is_known_in_its_short_sentences():
     accesses = english("{n:,} loads of {source}", n=1024, source="a[i]")
     what = english("all {accesses} were left out, because {why}", accesses=accesses, why="nothing loads a")
     text = english("{what}: {before:,} -> 0 requests", what=f"{what}; {what}", before=1024)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from helpers.commands import COMMAND, ESCAPES, Command
+from helpers.commands import COMMAND, ESCAPES
 from helpers.gallery import RECORDINGS
 from helpers.strategies import a_recording
 from rich.console import Console
@@ -20,7 +20,6 @@ from smemviz import engines, progress
 from smemviz import paths as resources
 from smemviz.errors import KernelFileError, MissingError
 from smemviz.recordings.file import load
-from smemviz.recordings.recording import Recording
 from smemviz.version import __version__
 
 KERNELS = resources.kernels_dir()
@@ -30,15 +29,13 @@ Pretend = Callable[..., Calls]
 
 
 @pytest.fixture
-def pretended_run(monkeypatch: pytest.MonkeyPatch) -> Pretend:
+def pretended_run(monkeypatch):
     """Put a recording, an error or an action in the place of the engines; return the calls they get."""
 
-    def pretend(outcome: Recording | BaseException, action: Callable[[], None] = lambda: None) -> Calls:
+    def pretend(outcome, action=lambda: None):
         calls: Calls = []
 
-        def run(
-            file: Path, constants: dict[str, str], engine: str, report: Callable[..., None], **choices: object
-        ) -> Recording:
+        def run(file, constants, engine, report, **choices):
             calls.append((file, constants, engine))
             action()
             report(1, 2, "counting")
@@ -55,7 +52,7 @@ def pretended_run(monkeypatch: pytest.MonkeyPatch) -> Pretend:
 # --- run
 
 
-def test_run_hands_the_file_the_constants_and_the_engine_on(pretended_run: Pretend, command: Command) -> None:
+def test_run_hands_the_file_the_constants_and_the_engine_on(pretended_run, command):
     calls = pretended_run(replace(a_recording(), findings=()))
     err = command("run", "a.py", "--set", "IPAD=2", "--set", "DTYPE = float32", "--engine", "lockstep").err
     assert calls == [(Path("a.py"), {"IPAD": "2", "DTYPE": "float32"}, "lockstep")]
@@ -74,9 +71,7 @@ def test_run_hands_the_file_the_constants_and_the_engine_on(pretended_run: Prete
         ),
     ],
 )
-def test_run_runs_nothing_and_replaces_nothing_where_it_cannot_save(
-    name: str, said: str, pretended_run: Pretend, tmp_path: Path, command: Command
-) -> None:
+def test_run_runs_nothing_and_replaces_nothing_where_it_cannot_save(name, said, pretended_run, tmp_path, command):
     calls, path = pretended_run(a_recording()), tmp_path / name
     (tmp_path / "mine.py").write_text("A = 1\n")
     if name == "pipe.npz":
@@ -87,14 +82,14 @@ def test_run_runs_nothing_and_replaces_nothing_where_it_cannot_save(
     assert path.is_fifo() == (name == "pipe.npz")
 
 
-def found(written: str) -> str:
+def found(written):
     """Return what stands before the empty line and the last line, which says what to do next."""
     before, _, last = written.rpartition("\n\n")
     assert last.startswith("Recorded ")
     return f"{before}\n"
 
 
-def test_run_exits_1_and_names_what_it_found(pretended_run: Pretend, command: Command) -> None:
+def test_run_exits_1_and_names_what_it_found(pretended_run, command):
     pretended_run(a_recording())
     assert found(command("run", "a.py", code=1).out).endswith(
         "\nkernels/square.py:3: out of bounds in set_row_read_col, block (0, 0, 0), threads (1, 2, 0), (2, 2, 0): "
@@ -126,7 +121,7 @@ def main():
 """
 
 
-def test_run_keeps_what_it_found_when_main_is_not_content_with_the_result(tmp_path: Path, command: Command) -> None:
+def test_run_keeps_what_it_found_when_main_is_not_content_with_the_result(tmp_path, command):
     """The cause, a store out of bounds, is what a reader needs; main()'s own check is only the consequence."""
     path = tmp_path / "short.py"
     path.write_text(TWO_CALLS, encoding="utf-8")
@@ -139,7 +134,7 @@ def test_run_keeps_what_it_found_when_main_is_not_content_with_the_result(tmp_pa
     assert kinds[-1] == "main_failed"
 
 
-def test_a_device_function_called_from_two_places_has_a_row_for_each(tmp_path: Path, command: Command) -> None:
+def test_a_device_function_called_from_two_places_has_a_row_for_each(tmp_path, command):
     path = tmp_path / "two.py"
     path.write_text(TWO_CALLS.replace("array(16", "array(32"), encoding="utf-8")
 
@@ -150,7 +145,7 @@ def test_a_device_function_called_from_two_places_has_a_row_for_each(tmp_path: P
     assert [(site["function"], site["calls"]) for site in sites[1:3]] == [("get", [[14, 13]]), ("get", [[14, 28]])]
 
 
-def test_a_main_that_launches_nothing_is_named(tmp_path: Path, command: Command) -> None:
+def test_a_main_that_launches_nothing_is_named(tmp_path, command):
     path = tmp_path / "idle.py"
     path.write_text("from numba import cuda\n@cuda.jit\ndef k(a): pass\ndef main(): pass\n", encoding="utf-8")
 
@@ -159,7 +154,7 @@ def test_a_main_that_launches_nothing_is_named(tmp_path: Path, command: Command)
     )
 
 
-def test_run_with_json_keeps_what_main_prints_out_of_it(pretended_run: Pretend, command: Command) -> None:
+def test_run_with_json_keeps_what_main_prints_out_of_it(pretended_run, command):
     pretended_run(a_recording(), action=lambda: print("main says hello"))
     out, err = command("run", "a.py", "--json", code=1)
     assert err == "main says hello\n"
@@ -175,13 +170,13 @@ def test_run_with_json_keeps_what_main_prints_out_of_it(pretended_run: Pretend, 
     }
 
 
-def test_run_saves_what_show_shows(pretended_run: Pretend, tmp_path: Path, command: Command) -> None:
+def test_run_saves_what_show_shows(pretended_run, tmp_path, command):
     pretended_run(replace(a_recording(), findings=()))
     ran = command("run", "a.py", "--json", "-o", tmp_path / "r.smem.npz").out
     assert command("show", tmp_path / "r.smem.npz", "--json").out == ran
 
 
-def test_a_long_run_draws_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_run_draws_a_bar_on_a_terminal(monkeypatch):
     terminal = io.StringIO()
     monkeypatch.setattr(progress, "Console", lambda stderr: Console(file=terminal, force_terminal=stderr))
     with progress.progress_bar() as report:
@@ -198,7 +193,7 @@ INTERRUPTED = SystemError("<built-in method> returned a result with an exception
 INTERRUPTED.__cause__ = KeyboardInterrupt()
 
 
-def test_an_error_is_one_line_and_its_exit_code(pretended_run: Pretend, command: Command) -> None:
+def test_an_error_is_one_line_and_its_exit_code(pretended_run, command):
     """What the system refuses is not blamed on standard output."""
     stopped, refused = "stopped before it was done; nothing was saved\n", "the system refused something: "
     for error, code, said in [
@@ -218,7 +213,7 @@ def test_an_error_is_one_line_and_its_exit_code(pretended_run: Pretend, command:
         assert err.startswith(f"smemviz: {said}")
 
 
-def test_what_is_no_option_or_no_setting_is_exit_2(command: Command) -> None:
+def test_what_is_no_option_or_no_setting_is_exit_2(command):
     assert "unrecognized arguments: --brwser" in command("--brwser", code=2).err
     for setting in ["IPAD", "=2", "IPAD="]:
         err = command("run", "a.py", "--set", setting, code=2).err
@@ -226,14 +221,8 @@ def test_what_is_no_option_or_no_setting_is_exit_2(command: Command) -> None:
 
 
 @pytest.mark.parametrize("older", [False, True])
-def test_ctrl_c_while_printing_says_that_the_recording_is_saved(
-    pretended_run: Pretend,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    command: Command,
-    older: bool,
-) -> None:
-    def interrupted(*_: object, **options: object) -> None:
+def test_ctrl_c_while_printing_says_that_the_recording_is_saved(pretended_run, tmp_path, monkeypatch, command, older):
+    def interrupted(*_, **options):
         raise KeyboardInterrupt
 
     pretended_run(a_recording())
@@ -246,9 +235,7 @@ def test_ctrl_c_while_printing_says_that_the_recording_is_saved(
     assert load(path).file == a_recording().file
 
 
-def test_a_fault_of_smemviz_is_one_line_that_can_be_reported(
-    pretended_run: Pretend, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fault_of_smemviz_is_one_line_that_can_be_reported(pretended_run, command, monkeypatch):
     pretended_run(ZeroDivisionError("a\nb"))
     out, err = command("run", "a.py", code=4)
     assert out == ""
@@ -262,31 +249,31 @@ def test_a_fault_of_smemviz_is_one_line_that_can_be_reported(
         command("run", "a.py")
 
 
-def test_a_verb_that_cannot_be_loaded_is_one_line(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_verb_that_cannot_be_loaded_is_one_line(command, monkeypatch):
     """So with Ctrl-C while it is loaded."""
 
-    def interrupted(name: str) -> None:
+    def interrupted(name):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("smemviz.cli.main.import_module", interrupted)
     assert command("show", "a.smem.npz", code=130).err == "smemviz: stopped before it was done; nothing was saved\n"
 
 
-def test_an_error_keeps_what_a_path_holds_to_one_line(command: Command) -> None:
+def test_an_error_keeps_what_a_path_holds_to_one_line(command):
     err = command("show", f"no{ESCAPES}\nfile.smem.npz", code=2).err
     assert err == "smemviz: no[2J]0;title]52;c;Z29uZQ==31m file.smem.npz: no such file\n"
 
 
-def test_the_version_is_said(command: Command) -> None:
+def test_the_version_is_said(command):
     assert command("--version").out == f"smemviz {__version__}\n"
 
 
-def test_help_answers_without_docstrings() -> None:
+def test_help_answers_without_docstrings():
     done = subprocess.run([sys.executable, "-OO", *COMMAND[1:], "--help"], capture_output=True, text=True, check=True)
     assert re.search(r"\n  smemviz run +\n", done.stdout)
 
 
-def test_run_counts_in_lockstep(command: Command) -> None:
+def test_run_counts_in_lockstep(command):
     """Square, row/column with IPAD = 0: the padded kernel is as bad as the plain one, 1,024 wavefronts for 32."""
     data = command("run", KERNELS / "square.py", "--set", "IPAD=0", "--engine", "lockstep", "--json").json
     assert (data["engine"], data["device"]) == ("lockstep", None)
@@ -295,7 +282,7 @@ def test_run_counts_in_lockstep(command: Command) -> None:
     assert [[s["wavefronts"] for s in sites] for sites in loads] == [[32], [1024], [1024], [1024], [1024], [1024]]
 
 
-def test_run_refuses_an_impossible_constant(command: Command) -> None:
+def test_run_refuses_an_impossible_constant(command):
     for setting, said in [
         ("PAD=1", "square.py:1: there is no constant PAD; the file has: BDIMX, BDIMY, IPAD, PITCH"),
         ("IPAD=two", "IPAD is an integer (1); 'two' is not"),
@@ -307,7 +294,7 @@ def test_run_refuses_an_impossible_constant(command: Command) -> None:
         assert said in err
 
 
-def test_help_answers_at_once() -> None:
+def test_help_answers_at_once():
     """In under 0.3 s of a processor, the interpreter's own start included, once others leave it its caches."""
     for _ in range(20):
         before = os.times()
@@ -324,7 +311,7 @@ def test_help_answers_at_once() -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no broken pipes")
-def test_a_reader_that_leaves_early_causes_no_complaint() -> None:
+def test_a_reader_that_leaves_early_causes_no_complaint():
     for options in ([], ["--json"]):
         command = [*COMMAND, "show", REVERSE, *options]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

@@ -5,14 +5,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from helpers.commands import Command
 
 from smemviz.cli.main import VERBS
 
 needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
 
 
-def completed(script: str, *words: str) -> list[str]:
+def completed(script, *words):
     """Return what bash offers for the last of the words behind ``smemviz``."""
     line = " ".join(f"'{word}'" for word in ("smemviz", *words))
     asked = f'{script}\nCOMP_WORDS=({line}) COMP_CWORD={len(words)}\n_shtab_smemviz\nprintf "%s\\n" "${{COMPREPLY[@]}}"'
@@ -21,9 +20,7 @@ def completed(script: str, *words: str) -> list[str]:
 
 
 @needs_bash
-def test_bash_completes_verbs_options_values_and_files(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bash_completes_verbs_options_values_and_files(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.py").touch()
     script = command("completion", "bash").out
@@ -35,12 +32,12 @@ def test_bash_completes_verbs_options_values_and_files(
         assert completed(script, *words) == ["mine.py"], words
 
 
-def test_other_shells_have_a_script_of_their_own(command: Command) -> None:
+def test_other_shells_have_a_script_of_their_own(command):
     for shell, begins in [("zsh", "#compdef smemviz\n"), ("tcsh", "# AUTOMATICALLY GENERATED")]:
         said = command("completion", shell).out
         assert said.startswith(begins)
         assert all(verb in said for verb in VERBS)
 
 
-def test_a_shell_that_is_not_there_is_refused(command: Command) -> None:
+def test_a_shell_that_is_not_there_is_refused(command):
     assert "invalid choice: 'fish' (choose from" in command("completion", "fish", code=2).err

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from helpers.commands import Command, Text
+from helpers.commands import Text
 from helpers.made_kernels import TURN
 from helpers.revisions import commit
 from helpers.strategies import a_recording
@@ -33,7 +32,7 @@ A: `turn.py`, B: `turn.py (PITCH=32)`; counted for compute capability 9.0.
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path, monkeypatch):
     """Stand in a folder with a kernel file."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "turn.py").write_text(TURN)
@@ -41,24 +40,24 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def diff(command: Command) -> Diff:
+def diff(command):
     """Give what runs ``smemviz diff`` in lockstep."""
     return lambda *arguments, code=0: command("diff", *arguments, "--engine", "lockstep", code=code)
 
 
 @pytest.fixture
-def repository(here: Path) -> Path:
+def repository(here):
     """Commit the kernel file, then one with the pad taken away and a line put before it."""
     commit(here / "turn.py")
     (here / "turn.py").write_text("# Without a pad.\n" + TURN.replace("PITCH = 33", "PITCH = 32"))
     return here
 
 
-def test_markdown_tells_totals_and_the_lines_that_changed(here: Path, diff: Diff) -> None:
+def test_markdown_tells_totals_and_the_lines_that_changed(here, diff):
     assert diff("turn.py", "--set-b", "PITCH=32", "--markdown", code=1).out == MARKDOWN
 
 
-def test_a_table_says_the_same(here: Path, diff: Diff) -> None:
+def test_a_table_says_the_same(here, diff):
     out = diff("turn.py", "turn.py", "--set-b", "PITCH=32", code=1).out
     assert out.startswith("A: turn.py\nB: turn.py (PITCH=32)\ncounted for compute capability 9.0\n")
     assert "│ turn   │      128 │ 64 → 1,056 │ 0 → 992 │ 1 → 32 │     256 │ not measured │" in out
@@ -66,7 +65,7 @@ def test_a_table_says_the_same(here: Path, diff: Diff) -> None:
     assert out.endswith("\nWorse in B: turn in wavefronts.\n")
 
 
-def test_json_holds_every_site_of_both(here: Path, diff: Diff) -> None:
+def test_json_holds_every_site_of_both(here, diff):
     data = diff("turn.py", "--set-b", "PITCH=32", "--json", code=1).json
     assert (data["schema"], data["cc"], data["tolerance_percent"], data["worse"]) == (1, [9, 0], 0.0, True)
     assert (data["a"]["constants"], data["b"]["constants"]) == ({"PITCH": 33}, {"PITCH": 32})
@@ -88,13 +87,11 @@ def test_json_holds_every_site_of_both(here: Path, diff: Diff) -> None:
         (("--set", "PITCH=32", "--set-b", "PITCH=34"), 0, "No launch is worse in B."),
     ],
 )
-def test_it_fails_when_b_costs_more_than_the_tolerance(
-    here: Path, arguments: tuple[str, ...], code: int, said: str, diff: Diff
-) -> None:
+def test_it_fails_when_b_costs_more_than_the_tolerance(here, arguments, code, said, diff):
     assert diff("turn.py", *arguments, code=code).out.splitlines()[-1] == said
 
 
-def test_a_revision_is_named_as_git_names_it(repository: Path, monkeypatch: pytest.MonkeyPatch, diff: Diff) -> None:
+def test_a_revision_is_named_as_git_names_it(repository, monkeypatch, diff):
     data = diff("HEAD:turn.py", "turn.py", "--json", code=1).json
     assert [data[side]["name"] for side in "ab"] == ["HEAD:turn.py", "turn.py"]
     assert [data[side]["constants"]["PITCH"] for side in "ab"] == [33, 32]
@@ -107,7 +104,7 @@ def test_a_revision_is_named_as_git_names_it(repository: Path, monkeypatch: pyte
     diff("HEAD:../turn.py", "../turn.py", "--set-b", "PITCH=33")
 
 
-def test_a_revision_is_read_in_the_language_of_its_file(repository: Path) -> None:
+def test_a_revision_is_read_in_the_language_of_its_file(repository):
     commit_text = "__global__ void k(float *a) { a[threadIdx.x] = 1; }\n"
     (repository / "k.cu").write_text(commit_text)
     commit(repository / "k.cu")
@@ -115,7 +112,7 @@ def test_a_revision_is_read_in_the_language_of_its_file(repository: Path) -> Non
     assert (program.language, list(program.kernels), program.source) == (CUDA_CPP, ["k"], commit_text)
 
 
-def test_recordings_are_compared_as_they_are(here: Path, diff: Diff) -> None:
+def test_recordings_are_compared_as_they_are(here, diff):
     smemviz.run("turn.py", engine="lockstep").save("padded.smem.npz")
     smemviz.run("turn.py", {"PITCH": 32}, engine="lockstep").save("plain.smem.npz")
     diff("padded.smem.npz", "plain.smem.npz", code=1)
@@ -126,13 +123,13 @@ def test_recordings_are_compared_as_they_are(here: Path, diff: Diff) -> None:
     assert diff("padded.smem.npz", "plain.smem.npz", "--cc", "3.5-8", "--json", code=1).json["bank_bytes"] == 8
 
 
-def test_what_main_prints_stays_out_of_markdown_and_json(here: Path, diff: Diff) -> None:
+def test_what_main_prints_stays_out_of_markdown_and_json(here, diff):
     (here / "turn.py").write_text(TURN + "    print('done')\n")
     written = diff("turn.py", "--set-b", "PITCH=32", "--markdown", code=1)
     assert (written.out, written.err) == (MARKDOWN, "done\ndone\n")
 
 
-def test_counts_that_do_not_cover_all_requests_say_so(here: Path, diff: Diff) -> None:
+def test_counts_that_do_not_cover_all_requests_say_so(here, diff):
     smemviz.run("turn.py", engine="lockstep").save("all.smem.npz")
     smemviz.run("turn.py", engine="lockstep", log_bytes=0).save("few.smem.npz")
     assert "counts cover only" not in diff("all.smem.npz", "few.smem.npz").out  # exact totals, whatever was logged
@@ -153,7 +150,7 @@ def test_counts_that_do_not_cover_all_requests_say_so(here: Path, diff: Diff) ->
         (("made_up.smem.npz", "--set-b", "PITCH=1"), "made_up.smem.npz: is a recording; constants are set for "),
     ],
 )
-def test_a_mistake_is_one_line(here: Path, arguments: tuple[str, ...], said: str, diff: Diff) -> None:
+def test_a_mistake_is_one_line(here, arguments, said, diff):
     launches = a_recording().launches * 2  # one launch of each would be a pair
     replace(a_recording(), launches=launches, findings=()).save(here / "made_up.smem.npz")
     written = diff(*arguments, code=2)
@@ -161,13 +158,13 @@ def test_a_mistake_is_one_line(here: Path, arguments: tuple[str, ...], said: str
     assert (written.out, written.err.count("\n")) == ("", 1)
 
 
-def test_a_percentage_is_a_number_from_0_on(here: Path, diff: Diff) -> None:
+def test_a_percentage_is_a_number_from_0_on(here, diff):
     for text in ("-1", "nan", "inf", "much"):
         said = diff("turn.py", "--set-b", "PITCH=32", f"--tolerance={text}", code=2).err
         assert f"{text!r} is no percentage, a number from 0 on" in said
 
 
-def test_launches_that_say_the_same_are_said_once(here: Path, diff: Diff) -> None:
+def test_launches_that_say_the_same_are_said_once(here, diff):
     (here / "turn.py").write_text(TURN.replace("    turn[1", "    for _ in range(9):\n        turn[1"))
     said = diff("turn.py", "--set-b", "PITCH=32", "--markdown", code=1).out
     assert said == MARKDOWN.replace("Worse in B: turn", "Worse in B: turn (9 identical launches)").replace(
@@ -177,7 +174,7 @@ def test_launches_that_say_the_same_are_said_once(here: Path, diff: Diff) -> Non
     assert [one["number"] for one in found["launches"]] == list(range(9))
 
 
-def test_a_mistake_that_only_b_makes_is_told_and_exits_1(here: Path, diff: Diff) -> None:
+def test_a_mistake_that_only_b_makes_is_told_and_exits_1(here, diff):
     (here / "raced.py").write_text(TURN.replace("    cuda.syncthreads()\n", ""))
     found = diff("turn.py", "raced.py", "--json", code=1).json
     assert (found["worse"], found["launches"][0]["worse"]) == (True, [])
@@ -190,7 +187,7 @@ def test_a_mistake_that_only_b_makes_is_told_and_exits_1(here: Path, diff: Diff)
     diff("raced.py", "raced.py", "--set-b", "PITCH=34", "--tolerance", "1000")
 
 
-def test_a_launch_that_only_one_has_shows_what_it_costs(here: Path, diff: Diff) -> None:
+def test_a_launch_that_only_one_has_shows_what_it_costs(here, diff):
     more = TURN.replace("@cuda.jit", "@cuda.jit\ndef fill(a):\n    a[cuda.threadIdx.x, 0] = 1\n\n@cuda.jit")
     (here / "more.py").write_text(more + "    fill[1, 32](a)\n")
     assert "| `fill` | only in B | - | - | - | 32 |  |" in diff("turn.py", "more.py", "--markdown").out.splitlines()

@@ -1,8 +1,5 @@
 """``%load_ext smemviz`` and ``%%smemviz`` in IPython."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
@@ -23,7 +20,7 @@ LAUNCH = "numbers = np.arange(32, dtype=np.int32)\ntwice[1, 32](numbers)"
 
 
 @pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
+def shell(tmp_path, monkeypatch):
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     config = Config()
     config.HistoryManager.enabled = False
@@ -35,7 +32,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Interacti
     InteractiveShell.clear_instance()
 
 
-def test_a_cell_is_run_recorded_and_shown(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cell_is_run_recorded_and_shown(shell, capsys):
     shell.run_cell(f"%%smemviz mine --engine lockstep\n{LAUNCH}")
     assert "by lockstep: 1 launch of twice>" in capsys.readouterr().out  # which a notebook shows as HTML
     shown = shell.user_ns["mine"]
@@ -47,7 +44,7 @@ def test_a_cell_is_run_recorded_and_shown(shell: InteractiveShell, capsys: pytes
     ]
 
 
-def test_what_is_recorded_can_be_chosen(shell: InteractiveShell) -> None:
+def test_what_is_recorded_can_be_chosen(shell):
     shell.run_cell(f"%%smemviz mine --engine lockstep --max-launches 1\n{LAUNCH}\ntwice[2, 32](numbers)")
     shown = shell.user_ns["mine"]
     assert [launch.grid for launch in shown] == [(1, 1, 1)]
@@ -62,17 +59,13 @@ def test_what_is_recorded_can_be_chosen(shell: InteractiveShell) -> None:
         ("--kernel nine", LAUNCH, "smemviz: no launch of nine; the run launched twice"),
     ],
 )
-def test_what_cannot_be_recorded_is_told_in_a_line(
-    shell: InteractiveShell, line: str, cell: str, says: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_recorded_is_told_in_a_line(shell, line, cell, says, capsys):
     shell.run_cell(f"%%smemviz {line}\n{cell}")
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", f"{says}\n")
 
 
-def test_a_cell_that_fails_fails_as_ever_and_keeps_what_it_launched(
-    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_cell_that_fails_fails_as_ever_and_keeps_what_it_launched(shell, capsys):
     shell.run_cell(f"%%smemviz mine\n{LAUNCH}\n1 / 0")
     assert len(shell.user_ns["mine"]) == 1
     shell.run_cell("%%smemviz\n1 / 0")

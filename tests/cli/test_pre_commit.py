@@ -29,12 +29,12 @@ def main():
 """
 
 
-def git(*words: str) -> None:
+def git(*words):
     subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True, capture_output=True)
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="the hook is run by bash, and there is none here")
-def test_a_commit_that_adds_conflicts_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_commit_that_adds_conflicts_is_stopped(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     hook = re.search(r"^  entry: (.+)$", (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"), re.MULTILINE)
     assert hook
@@ -45,7 +45,7 @@ def test_a_commit_that_adds_conflicts_is_stopped(tmp_path: Path, monkeypatch: py
     git("add", ".")
     git("commit", "-qm", "first")
 
-    def run() -> subprocess.CompletedProcess[str]:
+    def run():
         words = [*shlex.split(hook[1]), str(kernel), str(new)]
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         return subprocess.run(words, capture_output=True, text=True, check=False, env={**os.environ, "PATH": path})

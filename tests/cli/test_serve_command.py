@@ -10,10 +10,9 @@ import socket
 import subprocess
 import sys
 from contextlib import closing
-from pathlib import Path
 
 import pytest
-from helpers.commands import COMMAND, Command
+from helpers.commands import COMMAND
 from helpers.servers import LONGEST, alive, children, free_port, serving, until
 
 from smemviz.paths import installing
@@ -21,7 +20,7 @@ from smemviz.paths import installing
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no processes that share a port")
 
 
-def get(port: int, path: str) -> tuple[int, bytes]:
+def get(port, path):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=LONGEST)
     connection.request("GET", path)
     with closing(connection):
@@ -31,7 +30,7 @@ def get(port: int, path: str) -> tuple[int, bytes]:
 
 @pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_a_process_that_is_killed_is_replaced_while_the_others_answer() -> None:
+def test_a_process_that_is_killed_is_replaced_while_the_others_answer():
     with serving("--workers", "2", "--no-editor") as (process, port):
         first = children(process.pid)
         assert len(first) == 2
@@ -46,7 +45,7 @@ def test_a_process_that_is_killed_is_replaced_while_the_others_answer() -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_processes_end_with_the_one_that_started_them() -> None:
+def test_processes_end_with_the_one_that_started_them():
     with serving("--workers", "1", "--no-editor") as (process, port):
         (first,) = children(process.pid)
         os.kill(first, signal.SIGKILL)
@@ -57,7 +56,7 @@ def test_processes_end_with_the_one_that_started_them() -> None:
         until(lambda: not alive(second))
 
 
-def test_it_ends_when_it_is_told_to_and_leaves_a_line_for_each_request() -> None:
+def test_it_ends_when_it_is_told_to_and_leaves_a_line_for_each_request():
     with serving("--workers", "1", "--no-editor") as (process, port):
         assert get(port, "/healthz") == (200, b"ok\n")
         assert get(port, "/assets/base.js?x=1")[0] == 200
@@ -72,12 +71,12 @@ def test_it_ends_when_it_is_told_to_and_leaves_a_line_for_each_request() -> None
     )
 
 
-def test_without_waitress_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch, command: Command) -> None:
+def test_without_waitress_one_line_says_what_to_install(monkeypatch, command):
     monkeypatch.setattr("smemviz.cli.verbs.serve.find_spec", lambda name: None)
     assert command("serve", code=3).err == f"smemviz: smemviz serve needs Waitress: {installing('serve')}\n"
 
 
-def test_a_port_that_is_taken_and_files_that_are_none_are_refused(command: Command) -> None:
+def test_a_port_that_is_taken_and_files_that_are_none_are_refused(command):
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
         err = command("serve", "--port", port, code=2).err
@@ -86,14 +85,14 @@ def test_a_port_that_is_taken_and_files_that_are_none_are_refused(command: Comma
     assert "is not a path to serve under" in command("serve", "--port", "0", "--prefix", "a b", code=2).err
 
 
-def alone(*arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
+def alone(*arguments, before=""):
     """Run ``smemviz serve`` in a shell that did something before, until it ends by itself."""
     command = shlex.join([*COMMAND, "serve", "--port", str(free_port()), "--workers", "2", *arguments])
     return subprocess.run(["sh", "-c", f"{before}exec {command}"], capture_output=True, text=True, timeout=LONGEST)
 
 
 @pytest.mark.exhaustive
-def test_without_room_for_temporary_files_nothing_is_started() -> None:
+def test_without_room_for_temporary_files_nothing_is_started():
     done = alone(before="ulimit -f 1; ")
     said = done.stderr.splitlines()[-1]
     assert (done.returncode, done.stdout) == (3, "")
@@ -102,7 +101,7 @@ def test_without_room_for_temporary_files_nothing_is_started() -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_process_that_cannot_start_ends_the_server(tmp_path: Path) -> None:
+def test_a_process_that_cannot_start_ends_the_server(tmp_path):
     """However long that takes: it would not start the next time either."""
     (tmp_path / "waitress.py").write_text("raise ImportError('broken')\n")
     done = alone(before=f"PYTHONPATH={shlex.quote(str(tmp_path))} ")

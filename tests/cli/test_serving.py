@@ -8,13 +8,11 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from helpers.commands import Command
 from helpers.gallery import RECORDINGS
 from helpers.servers import free_port
 
@@ -49,7 +47,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 @contextmanager
-def serving(*arguments: str, before: str = "") -> Iterator[SimpleNamespace]:
+def serving(*arguments, before=""):
     """Serve a pretended app, after some statements; give the lines printed so far and a way to stop."""
     command = [sys.executable, "-c", before + SERVING, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -60,7 +58,7 @@ def serving(*arguments: str, before: str = "") -> Iterator[SimpleNamespace]:
             process.kill()
 
 
-def test_serve_takes_the_next_free_port_opens_the_page_of_a_file_named_alone_and_stops_on_ctrl_c() -> None:
+def test_serve_takes_the_next_free_port_opens_the_page_of_a_file_named_alone_and_stops_on_ctrl_c():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with serving(str(REVERSE), "--port", str(port)) as server:
@@ -78,7 +76,7 @@ def test_serve_takes_the_next_free_port_opens_the_page_of_a_file_named_alone_and
             assert (server.process.returncode, out, err) == (0, "", "")
 
 
-def test_where_others_reach_the_server_it_says_how_a_script_is_shown(tmp_path: Path, command: Command) -> None:
+def test_where_others_reach_the_server_it_says_how_a_script_is_shown(tmp_path, command):
     script = tmp_path / "train.py"
     script.write_text("from numba import cuda\n@cuda.jit\ndef kernel(a):\n    a[0] = 1\n")
     written = command(script, "--no-browser", "--host", "0.0.0.0", code=2)
@@ -88,7 +86,7 @@ def test_where_others_reach_the_server_it_says_how_a_script_is_shown(tmp_path: P
 
 @pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGTERM")
-def test_serve_open_to_other_machines_says_what_they_may_do(tmp_path: Path) -> None:
+def test_serve_open_to_other_machines_says_what_they_may_do(tmp_path):
     for paths, served in (((), "the gallery"), ((str(KERNELS / "square.py"),), "the files named here")):
         with serving("--no-browser", "--host", "0.0.0.0", "--port", str(free_port()), *paths) as server:
             assert server.line().startswith("smemviz: http://0.0.0.0:")
@@ -103,7 +101,7 @@ def test_serve_open_to_other_machines_says_what_they_may_do(tmp_path: Path) -> N
 
 @pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to one process")
-def test_serve_leaves_the_editor_out_where_others_could_take_all_memory() -> None:
+def test_serve_leaves_the_editor_out_where_others_could_take_all_memory():
     elsewhere = (
         "import smemviz.engines.sandbox.sandbox_limits as limits; limits.memory_is_bounded = lambda: False; "
         "import smemviz.engines.sandbox.confine as confine; confine.lacking = lambda: ('files', 'network')"
@@ -122,7 +120,7 @@ def test_serve_leaves_the_editor_out_where_others_could_take_all_memory() -> Non
 
 
 @pytest.mark.exhaustive
-def test_serve_told_to_stop_ends_as_a_program_does() -> None:
+def test_serve_told_to_stop_ends_as_a_program_does():
     # Not as one that was killed: what runs when an interpreter ends still runs, such as ending a measurement.
     with serving("--no-browser", "--port", str(free_port())) as server:
         with urllib.request.urlopen(server.line().split()[1]) as response:
@@ -140,9 +138,7 @@ def test_serve_told_to_stop_ends_as_a_program_does() -> None:
         (["--host", "no such host"], "cannot listen on no such host: "),
     ],
 )
-def test_serve_checks_everything_before_it_loads_the_server(
-    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_serve_checks_everything_before_it_loads_the_server(arguments, said, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for heavy in ("smemviz.app.factory", "dash"):
         monkeypatch.setitem(sys.modules, heavy, None)  # importing it fails
@@ -154,22 +150,20 @@ def test_serve_checks_everything_before_it_loads_the_server(
     assert said in err
 
 
-def test_serve_says_that_no_port_is_free(command: Command) -> None:
+def test_serve_says_that_no_port_is_free(command):
     with socket.create_server(("127.0.0.1", 65535)):
         written = command("--port", "65535", code=2)
     said = "smemviz: no free port on 127.0.0.1 from 65535 to 65535; choose others with --port\n"
     assert written == ("", said)
 
 
-def test_serve_refuses_what_is_no_port(command: Command) -> None:
+def test_serve_refuses_what_is_no_port(command):
     for port in ["65536", "-1", "http"]:
         err = command(f"--port={port}", code=2).err
         assert f"argument --port: '{port}' is not a port, a number from 0 to 65535\n" in err
 
 
-def test_a_file_named_like_a_verb_can_be_served(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
-) -> None:
+def test_a_file_named_like_a_verb_can_be_served(tmp_path, monkeypatch, command):
     (tmp_path / "run").write_bytes(os.urandom(8))
     monkeypatch.chdir(tmp_path)
     command("./run", code=2)  # read as a kernel file, which it is not
@@ -185,14 +179,14 @@ int main(int, char **argv) { printf("%s %d\\n", argv[1], N); float *d; cudaMallo
 """
 
 
-def asked(*words: str) -> argparse.Namespace:
+def asked(*words):
     parser = argparse.ArgumentParser()
     dashboard.add_arguments(parser)
     return parser.parse_args(words)
 
 
 @pytest.mark.skipif(not (shutil.which("g++") or shutil.which("clang++")), reason="needs a C++ compiler")
-def test_the_page_runs_a_program_with_its_options_and_arguments(tmp_path: Path) -> None:
+def test_the_page_runs_a_program_with_its_options_and_arguments(tmp_path):
     path = tmp_path / "p.cu"
     path.write_text(PROGRAM)
     arguments = asked(str(path), "-D", "N=64", "-I", str(tmp_path))
@@ -212,9 +206,7 @@ def test_the_page_runs_a_program_with_its_options_and_arguments(tmp_path: Path) 
         (("k.cu", "-I", "not here"), "-I not here: there is no such folder"),
     ],
 )
-def test_options_of_a_compiler_want_something_to_compile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], message: str
-) -> None:
+def test_options_of_a_compiler_want_something_to_compile(tmp_path, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
     Path("k.py").write_text("from numba import cuda\n\n\ndef main():\n    pass\n")
     arguments = asked(*words)

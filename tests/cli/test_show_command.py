@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from helpers.commands import COMMAND, ESCAPES, Command
+from helpers.commands import COMMAND, ESCAPES
 from helpers.gallery import RECORDINGS
 from helpers.strategies import a_launch, a_recording, totals
 
@@ -20,7 +20,7 @@ KERNELS = resources.kernels_dir()
 SQUARE, REVERSE = RECORDINGS / "square.smem.npz", RECORDINGS / "reverse.smem.npz"
 
 
-def test_show_prints_the_counts_of_the_h200(command: Command) -> None:
+def test_show_prints_the_counts_of_the_h200(command):
     lines = command("show", REVERSE).out.splitlines()
     assert lines[0].startswith(
         "kernels/reverse.py: recorded by gpu engine on NVIDIA H200 (compute capability 9.0, driver "
@@ -37,7 +37,7 @@ def test_show_prints_the_counts_of_the_h200(command: Command) -> None:
     ]
 
 
-def test_show_prints_the_same_facts_as_json(command: Command) -> None:
+def test_show_prints_the_same_facts_as_json(command):
     data = command("show", REVERSE, "--json").json
     date = load(REVERSE).date
     device = data.pop("device")
@@ -104,7 +104,7 @@ def test_show_prints_the_same_facts_as_json(command: Command) -> None:
     assert launches[0]["sites"][3]["wavefronts"] is None
 
 
-def test_show_counts_as_another_compute_capability(command: Command) -> None:
+def test_show_counts_as_another_compute_capability(command):
     """On 1.x a warp's 32 lanes are two half-warps with 16 banks each: twice the wavefronts (CUDA programming guide)."""
     data = command("show", REVERSE, "--json", "--cc", "1.3").json
     assert data["cc"] == [1, 3]
@@ -128,7 +128,7 @@ def main():
 """
 
 
-def test_a_rule_that_is_assumed_is_shown_as_such(tmp_path: Path, command: Command) -> None:
+def test_a_rule_that_is_assumed_is_shown_as_such(tmp_path, command):
     """8-byte accesses were measured on 9.0; for 8.6 no guide says how they are served."""
     path, recording = tmp_path / "doubles.py", str(tmp_path / "doubles.smem.npz")
     path.write_text(DOUBLES, encoding="utf-8")
@@ -145,7 +145,7 @@ def test_a_rule_that_is_assumed_is_shown_as_such(tmp_path: Path, command: Comman
     ) in printed
 
 
-def test_show_counts_in_the_8_byte_bank_mode_of_3_x(command: Command) -> None:
+def test_show_counts_in_the_8_byte_bank_mode_of_3_x(command):
     """A row of 33 ints: lane i of column c is in 8-byte word (33 i + c) // 2, and for odd c lane 31 meets lane 0."""
     wavefronts = {}
     for cc in ("3.5", "3.5-8"):
@@ -155,7 +155,7 @@ def test_show_counts_in_the_8_byte_bank_mode_of_3_x(command: Command) -> None:
     assert wavefronts == {("3.5", 4): [32, 32, None], ("3.5-8", 8): [32, 16 + 2 * 16, None]}
 
 
-def test_show_says_what_is_missing(tmp_path: Path, command: Command) -> None:
+def test_show_says_what_is_missing(tmp_path, command):
     launch = a_launch(10)
     a_recording(replace(launch, totals=totals(launch, more=500)), launch).save(tmp_path / "r.smem.npz")
     assert "\n1500 requests were counted but not logged one by one\n" in command("show", tmp_path / "r.smem.npz").out
@@ -163,7 +163,7 @@ def test_show_says_what_is_missing(tmp_path: Path, command: Command) -> None:
     assert [launch.get("missing") for launch in launches] == [1500, None]
 
 
-def test_show_says_which_counts_cover_a_part_only(tmp_path: Path, command: Command) -> None:
+def test_show_says_which_counts_cover_a_part_only(tmp_path, command):
     """Totals hold from 5.0 on; for an older part only logged requests can be counted."""
     launch = a_launch(10)
     a_recording(replace(launch, totals=totals(launch, more=500))).save(tmp_path / "r.smem.npz")
@@ -173,7 +173,7 @@ def test_show_says_which_counts_cover_a_part_only(tmp_path: Path, command: Comma
     assert [site.get("complete") for site in sites] == [False, False, None]
 
 
-def test_show_says_why_a_count_cannot_be_told(tmp_path: Path, command: Command) -> None:
+def test_show_says_why_a_count_cannot_be_told(tmp_path, command):
     launch = a_launch(4)
     site = replace(launch.sites[0], op="atomic_add", dtype="float32", source="total[0]")
     a_recording(replace(launch, sites=(site, *launch.sites[1:]))).save(tmp_path / "r.smem.npz")
@@ -182,18 +182,18 @@ def test_show_says_why_a_count_cannot_be_told(tmp_path: Path, command: Command) 
     assert f"line 2, total[0]: {first['reason']}\n" in command("show", tmp_path / "r.smem.npz").out
 
 
-def test_show_of_no_recording_is_one_line_and_exit_2(command: Command) -> None:
+def test_show_of_no_recording_is_one_line_and_exit_2(command):
     path = KERNELS / "square.py"
     out, err = command("show", path, code=2)
     assert (out, err) == ("", f"smemviz: {named(path)}: is a kernel file; record it with smemviz run\n")
 
 
-def named(path: Path) -> str:
+def named(path):
     """Return what errors call a file: one that comes with smemviz by its place in there."""
     return str(path).partition("/smemviz/_data/")[2] or str(path)
 
 
-def test_run_of_a_recording_says_what_prints_it(command: Command) -> None:
+def test_run_of_a_recording_says_what_prints_it(command):
     assert command("run", REVERSE, code=2).err == (
         f"smemviz: {named(REVERSE)}: is a recording; print it with smemviz show, or name the kernel file\n"
     )
@@ -201,7 +201,7 @@ def test_run_of_a_recording_says_what_prints_it(command: Command) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-def test_standard_output_that_is_full_is_one_line_and_exit_2() -> None:
+def test_standard_output_that_is_full_is_one_line_and_exit_2():
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "smemviz", "show", REVERSE],
@@ -217,7 +217,7 @@ def test_standard_output_that_is_full_is_one_line_and_exit_2() -> None:
 
 
 @pytest.mark.parametrize("cc", ["9", "x", "4.2", "9.0-8", "3.5-", "3.5-16"])
-def test_show_refuses_what_is_no_compute_capability(cc: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_refuses_what_is_no_compute_capability(cc, capsys):
     try:
         code = cli.main(["show", str(REVERSE), "--cc", cc])
     except SystemExit as stop:
@@ -226,9 +226,7 @@ def test_show_refuses_what_is_no_compute_capability(cc: str, capsys: pytest.Capt
     assert "compute capability" in capsys.readouterr().err
 
 
-def test_nothing_that_a_recording_holds_reaches_the_terminal_as_a_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_that_a_recording_holds_reaches_the_terminal_as_a_command(tmp_path, capsys):
     launch = a_launch()
     site = replace(launch.sites[0], source=f"tile[{ESCAPES}]")
     launch = replace(launch, kernel=f"k{ESCAPES}", sites=(site, *launch.sites[1:]))
@@ -246,7 +244,7 @@ def test_nothing_that_a_recording_holds_reaches_the_terminal_as_a_command(
 
 
 @pytest.mark.exhaustive
-def test_letters_that_the_output_cannot_hold_are_escaped(tmp_path: Path) -> None:
+def test_letters_that_the_output_cannot_hold_are_escaped(tmp_path):
     """As on Windows, where a pipe takes the letters of one code page only."""
     launch = a_launch(4)
     site = replace(launch.sites[0], source="\uacf5\uc720[i]")

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers.commands import COMMAND, Command
+from helpers.commands import COMMAND
 
 from smemviz.recordings.file import load
 
@@ -29,13 +29,13 @@ needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="Windows send
 
 
 @pytest.fixture
-def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def script(tmp_path, monkeypatch):
     """Return the path of a script to write, in the working folder."""
     monkeypatch.chdir(tmp_path)
     return Path("script.py")
 
 
-def run_alone(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_alone(script, *arguments):
     """Record a script in a process of its own."""
     command = [*COMMAND, "run", str(script), "--engine", "lockstep", *arguments]
     return subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONFAULTHANDLER": ""})
@@ -55,9 +55,7 @@ def run_alone(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]
     ],
 )
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows removes no folder that a process is in")
-def test_what_was_recorded_is_saved_where_it_was_asked_for(
-    script: Path, command: Command, ending: str, code: int
-) -> None:
+def test_what_was_recorded_is_saved_where_it_was_asked_for(script, command, ending, code):
     script.write_text(SCRIPT + ending)
     said = command("run", script, "-o", "r.smem.npz", "--engine", "lockstep", code=code)
     assert (said.out.splitlines()[-1].endswith("smemviz r.smem.npz"), said.err) == (True, "")
@@ -65,7 +63,7 @@ def test_what_was_recorded_is_saved_where_it_was_asked_for(
     assert Path.cwd() == script.resolve().parent
 
 
-def test_what_cannot_be_saved_is_shown_all_the_same(script: Path, command: Command) -> None:
+def test_what_cannot_be_saved_is_shown_all_the_same(script, command):
     Path("out").mkdir()
     script.write_text(f"{SCRIPT}os.rmdir('out')\n")
     said = command("run", script, "-o", "out/r.smem.npz", "--engine", "lockstep", code=2)
@@ -75,7 +73,7 @@ def test_what_cannot_be_saved_is_shown_all_the_same(script: Path, command: Comma
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("ending", ["sys.stdout.close()", "os.close(1)"])
-def test_a_script_may_close_what_it_prints_to(script: Path, ending: str) -> None:
+def test_a_script_may_close_what_it_prints_to(script, ending):
     script.write_text(SCRIPT + ending)
     done = run_alone(script)
     assert (done.returncode, done.stderr) == (0, "")
@@ -96,9 +94,7 @@ def test_a_script_may_close_what_it_prints_to(script: Path, ending: str) -> None
         ),
     ],
 )
-def test_what_was_recorded_before_a_signal_is_kept(
-    script: Path, command: Command, ending: str, code: int, line: int
-) -> None:
+def test_what_was_recorded_before_a_signal_is_kept(script, command, ending, code, line):
     script.write_text(SCRIPT + ending)
     said = command("run", script, "-o", "r.smem.npz", "--engine", "lockstep", code=code)
     assert said.err == (
@@ -113,14 +109,14 @@ def test_what_was_recorded_before_a_signal_is_kept(
 
 @needs_signals
 @pytest.mark.parametrize(("signal", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
-def test_a_signal_before_any_launch_leaves_nothing(script: Path, command: Command, signal: str, code: int) -> None:
+def test_a_signal_before_any_launch_leaves_nothing(script, command, signal, code):
     script.write_text(SCRIPT.replace("launch()\n", f"os.kill(os.getpid(), signal.{signal})\n"))
     said = command("run", script, "-o", "r.smem.npz", "--engine", "lockstep", code=code)
     assert said == ("", "smemviz: stopped before it was done; nothing was saved\n")
     assert os.listdir() == [script.name]
 
 
-def test_ctrl_c_ends_every_verb_that_runs_a_file(script: Path, command: Command) -> None:
+def test_ctrl_c_ends_every_verb_that_runs_a_file(script, command):
     """None of them goes on with the part that was recorded."""
     script.write_text(f"{SCRIPT}raise KeyboardInterrupt\n")
     Path("whole.py").write_text(SCRIPT)
@@ -128,7 +124,7 @@ def test_ctrl_c_ends_every_verb_that_runs_a_file(script: Path, command: Command)
     assert command("diff", "whole.py", script, "--engine", "lockstep", code=130) == ("", said)
 
 
-def test_ctrl_c_ends_a_search_for_layouts(script: Path, command: Command) -> None:
+def test_ctrl_c_ends_a_search_for_layouts(script, command):
     script.write_text(f"{SCRIPT}\ndef main():\n    launch()\n    raise KeyboardInterrupt\n".replace("\nlaunch()\n", ""))
     said = "smemviz: stopped before it was done; nothing was saved\n"
     assert command("suggest", script, "--engine", "lockstep", code=130) == ("", said)
@@ -136,7 +132,7 @@ def test_ctrl_c_ends_a_search_for_layouts(script: Path, command: Command) -> Non
 
 @pytest.mark.exhaustive
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no process can be forked here")
-def test_a_process_that_a_script_forks_tells_nothing_itself(script: Path) -> None:
+def test_a_process_that_a_script_forks_tells_nothing_itself(script):
     fork = "pid = os.fork()\nlaunch()\nif pid:\n    os.waitpid(pid, 0)\nprint('end', flush=True)\n"
     script.write_text(SCRIPT + fork)
     done = run_alone(script)
@@ -147,7 +143,7 @@ def test_a_process_that_a_script_forks_tells_nothing_itself(script: Path) -> Non
 
 @pytest.mark.exhaustive
 @needs_signals
-def test_processes_of_a_script_are_terminated_as_ever(script: Path) -> None:
+def test_processes_of_a_script_are_terminated_as_ever(script):
     work = (
         "import multiprocessing\n"
         "process = multiprocessing.get_context('fork').Process(target=time.sleep, args=(60,))\n"
@@ -166,7 +162,7 @@ def test_processes_of_a_script_are_terminated_as_ever(script: Path) -> None:
         pytest.param("os.abort()", "SIGABRT", "Aborted", marks=pytest.mark.exhaustive),
     ],
 )
-def test_a_crash_names_its_line(script: Path, ending: str, signal: str, what: str) -> None:
+def test_a_crash_names_its_line(script, ending, signal, what):
     import signal as signals
 
     script.write_text(SCRIPT + ending)
@@ -177,7 +173,7 @@ def test_a_crash_names_its_line(script: Path, ending: str, signal: str, what: st
 
 @pytest.mark.exhaustive
 @needs_signals
-def test_os_exit_with_threads_that_run_on_ends_the_process(script: Path) -> None:
+def test_os_exit_with_threads_that_run_on_ends_the_process(script):
     threads = "import threading\nthreading.Thread(target=time.sleep, args=(600,)).start()\nos._exit(3)\n"
     script.write_text(SCRIPT + threads)
     done = run_alone(script)

@@ -5,7 +5,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from helpers.commands import Command
 
 from smemviz.paths import kernels_dir
 
@@ -13,14 +12,14 @@ LOCKSTEP = ["--engine", "lockstep"]
 
 
 @pytest.fixture
-def square(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def square(tmp_path, monkeypatch):
     """Give a copy of square.py in a folder of its own, which is the working directory."""
     monkeypatch.chdir(tmp_path)
     shutil.copy(kernels_dir() / "square.py", tmp_path / "square.py")
     return Path("square.py")
 
 
-def test_the_table_has_what_was_predicted_and_counted(square: Path, command: Command) -> None:
+def test_the_table_has_what_was_predicted_and_counted(square, command):
     said = command("suggest", f"{square}:set_row_read_col", *LOCKSTEP).out
     rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in said.splitlines() if line.startswith("│")]
     assert rows == [
@@ -33,7 +32,7 @@ def test_the_table_has_what_was_predicted_and_counted(square: Path, command: Com
     assert "+    out[idx] = tile[tx, ty ^ tx]" in said.splitlines()
 
 
-def test_the_difference_can_be_applied_and_leaves_nothing_to_suggest(square: Path, command: Command) -> None:
+def test_the_difference_can_be_applied_and_leaves_nothing_to_suggest(square, command):
     before = square.read_text()
     command("suggest", square, *LOCKSTEP, "-o", "better.patch")
     assert square.read_text() == before
@@ -43,14 +42,14 @@ def test_the_difference_can_be_applied_and_leaves_nothing_to_suggest(square: Pat
 
 
 @pytest.mark.exhaustive
-def test_a_difference_has_the_line_ends_of_its_file(square: Path, command: Command) -> None:
+def test_a_difference_has_the_line_ends_of_its_file(square, command):
     square.write_bytes(square.read_bytes().replace(b"\n", b"\r\n"))
     command("suggest", square, *LOCKSTEP, "-o", "better.patch")
     subprocess.run(["git", "apply", "better.patch"], check=True)
     assert b"    out[idx] = tile[tx, ty ^ tx]\r\n" in square.read_bytes()
 
 
-def test_json_has_every_site_s_promise(square: Path, command: Command) -> None:
+def test_json_has_every_site_s_promise(square, command):
     found = command("suggest", f"{square}:set_row_read_col", *LOCKSTEP, "--json").json
     assert (found["schema"], found["file"], found["refused"], found["notes"]) == (1, "square.py", [], [])
     one = found["suggestions"][0]
@@ -61,13 +60,13 @@ def test_json_has_every_site_s_promise(square: Path, command: Command) -> None:
     assert sites == [("tile[ty, tx]", 32, 32, {"lockstep": 32}), ("tile[tx, ty]", 1024, 32, {"lockstep": 32})]
 
 
-def test_a_constant_set_on_the_command_line_is_what_is_looked_at(square: Path, command: Command) -> None:
+def test_a_constant_set_on_the_command_line_is_what_is_looked_at(square, command):
     found = command("suggest", f"{square}:set_row_read_col_pad", "--set", "IPAD=0", *LOCKSTEP, "--json").json
     texts = [one["text"] for one in found["suggestions"]]
     assert texts == ["swizzle to tile[r, c ^ r]", "IPAD = 1, as the file has it (128 bytes more)"]
 
 
-def test_a_recording_is_verified_where_its_file_is(square: Path, command: Command) -> None:
+def test_a_recording_is_verified_where_its_file_is(square, command):
     command("run", square, *LOCKSTEP, "-o", "square.smem.npz")
     here = command("suggest", "square.smem.npz:set_row_read_col", *LOCKSTEP, "--json").json
     square.write_text(square.read_text() + "\n")
@@ -78,7 +77,7 @@ def test_a_recording_is_verified_where_its_file_is(square: Path, command: Comman
     assert [list(one["verified"]) for one in changed["suggestions"]] == [[]] * 2
 
 
-def test_no_text_of_a_recording_is_executed(square: Path, command: Command) -> None:
+def test_no_text_of_a_recording_is_executed(square, command):
     square.write_text(square.read_text() + "\nopen('executed', 'w').close()\n")
     command("run", square, *LOCKSTEP, "-o", "square.smem.npz")
     square.unlink()
@@ -88,9 +87,7 @@ def test_no_text_of_a_recording_is_executed(square: Path, command: Command) -> N
     assert "not verified: its kernel file is not here (square.py: no such file)" in out
 
 
-def test_a_promise_that_is_not_kept_is_an_exit_code_of_1(
-    square: Path, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_promise_that_is_not_kept_is_an_exit_code_of_1(square, command, monkeypatch):
     from smemviz.suggest import verify
 
     monkeypatch.setattr(verify, "_other_output", lambda before, after: "turn leaves different results in its arrays")
@@ -99,7 +96,7 @@ def test_a_promise_that_is_not_kept_is_an_exit_code_of_1(
     assert "+++" not in said
 
 
-def test_what_is_not_there_is_an_exit_code_of_2(square: Path, command: Command) -> None:
+def test_what_is_not_there_is_an_exit_code_of_2(square, command):
     for named, said in [
         ("square.py:turn", "square.py: launches no kernel turn; it launches set_row_read_row, set_col_read_col, "),
         ("missing.py:turn", "missing.py: no such file"),
@@ -108,12 +105,12 @@ def test_what_is_not_there_is_an_exit_code_of_2(square: Path, command: Command) 
         assert command("suggest", named, *LOCKSTEP, code=2).err.startswith(f"smemviz: {said}")
 
 
-def test_a_missing_folder_is_told_before_anything_runs(square: Path, command: Command) -> None:
+def test_a_missing_folder_is_told_before_anything_runs(square, command):
     err = command("suggest", square, *LOCKSTEP, "-o", "no/better.patch", code=2).err
     assert err == "smemviz: no/better.patch: there is no folder no; nothing was run\n"
 
 
-def test_the_difference_never_takes_the_place_of_the_kernel_file(square: Path, command: Command) -> None:
+def test_the_difference_never_takes_the_place_of_the_kernel_file(square, command):
     before = square.read_bytes()
     err = command("suggest", square, *LOCKSTEP, "-o", square, code=2).err
     told = f"smemviz: {square}: is no name for a difference; it may end in .patch; nothing was run\n"
@@ -121,7 +118,7 @@ def test_the_difference_never_takes_the_place_of_the_kernel_file(square: Path, c
     assert square.read_bytes() == before
 
 
-def test_a_script_is_answered_and_not_verified(tmp_path: Path, command: Command) -> None:
+def test_a_script_is_answered_and_not_verified(tmp_path, command):
     (tmp_path / "script.py").write_text(
         "import numpy as np\n"
         "from numba import cuda, float32\n\n\n"

@@ -68,29 +68,35 @@ class RequestedLaunch:
         return requested
 
 
-QUICK = {("parted", "compiled"), ("either", "source"), ("stays", "source"), ("matrices", "compiled")}
-QUICK.add(("static_reverse", "source"))
+PROGRAMS = ("features", "cooperative", "reverse", "square", "reduce", "submatrix", "transpose", "rectangle", "matmul")
+QUICK = [
+    ("features", "parted", "compiled"),
+    ("features", "either", "source"),
+    ("features", "stays", "source"),
+    ("features", "matrices", "compiled"),
+    ("reverse", "static_reverse", "source"),
+]
 
 
-TAKEN = {("wide", "compiled"), ("counted", "source")}  # by ptxas
+def launches_of(name: str) -> Iterator[tuple[CudaProgram, str, str]]:
+    program = {"features": FEATURES, "cooperative": COOPERATIVE}.get(name) or gallery(name)
+    for one in planned_launches(program):
+        yield from ((program, one.kernel, view) for view in ("source", "compiled"))
 
 
-def cases() -> Iterator[Any]:
-    programs = {"features": FEATURES, "cooperative": COOPERATIVE} | {
-        name: gallery(name) for name in ("reverse", "square", "reduce", "submatrix")
-    }
-    programs |= {name: gallery(name) for name in ("transpose", "rectangle", "matmul")}
-    for name, program in programs.items():
-        for one in planned_launches(program):
-            for view in ("source", "compiled"):
-                marks = [] if (one.kernel, view) in QUICK and name != "rectangle" else [pytest.mark.exhaustive]
-                yield pytest.param(program, one.kernel, view, id=f"{name}-{one.kernel}-{view}", marks=marks)
+@pytest.mark.parametrize(("name", "kernel", "view"), QUICK)
+def test_a_rewritten_kernel_reports_what_lockstep_sees_and_changes_no_result(name: str, kernel: str, view: str) -> None:
+    reports_what_lockstep_sees(*next(one for one in launches_of(name) if one[1:] == (kernel, view)))
 
 
-@pytest.mark.parametrize(("program", "kernel", "view"), list(cases()))
-def test_a_rewritten_kernel_reports_what_lockstep_sees_and_changes_no_result(
-    program: CudaProgram, kernel: str, view: str
-) -> None:
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_rewritten_kernel_of_a_program_does(name: str) -> None:
+    for program, kernel, view in launches_of(name):
+        reports_what_lockstep_sees(program, kernel, view)
+
+
+def reports_what_lockstep_sees(program: CudaProgram, kernel: str, view: str) -> None:
     requested = RequestedLaunch(program, kernel, view)
     ours, theirs = requested.arguments(), requested.arguments()
 
@@ -233,14 +239,15 @@ def test_what_a_card_logged_is_read() -> None:
 
 @pytest.mark.skipif(PTXAS is None, reason="needs ptxas, of the CUDA toolkit")
 @pytest.mark.parametrize(
-    ("kernel", "view"),
-    [
-        pytest.param(one.kernel, view, marks=[] if (one.kernel, view) in TAKEN else [pytest.mark.exhaustive])
-        for one in planned_launches(FEATURES)
-        for view in ("source", "compiled")
-    ],
+    "wanted",
+    [[("wide", "compiled"), ("counted", "source")], pytest.param(None, marks=pytest.mark.exhaustive, id="all")],
 )
-def test_ptxas_takes_a_rewritten_kernel(kernel: str, view: str, tmp_path: Path) -> None:
+def test_ptxas_takes_a_rewritten_kernel(wanted: list[tuple[str, str]] | None, tmp_path: Path) -> None:
+    for kernel, view in wanted or [one[1:] for one in launches_of("features")]:
+        ptxas_takes(kernel, view, tmp_path)
+
+
+def ptxas_takes(kernel: str, view: str, tmp_path: Path) -> None:
     requested = RequestedLaunch(FEATURES, kernel, view)
     ready = prepare(requested.entry, requested.configuration, requested.place)
     for mode in ("count", "write"):

@@ -1,7 +1,5 @@
 """What Numba compiles for CUDA runs in lockstep: constructs met in public scripts, each written anew."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from helpers.accepted import HEAD, LANE, kernel, script
@@ -9,7 +7,7 @@ from helpers.accepted import HEAD, LANE, kernel, script
 from smemviz.errors import SmemvizError
 
 
-def refused(folder: Path, body: str, before: str = "") -> str:
+def refused(folder, body, before=""):
     with pytest.raises(SmemvizError) as caught:
         kernel(folder, body, before)
     return str(caught.value)
@@ -28,7 +26,7 @@ def refused(folder: Path, body: str, before: str = "") -> str:
         ("import numba as nb", "nb.cuda", "nb"),
     ],
 )
-def test_numba_cuda_goes_by_any_name(tmp_path: Path, imported: str, cuda: str, numba: str) -> None:
+def test_numba_cuda_goes_by_any_name(tmp_path, imported, cuda, numba):
     body = f"""
     i = {cuda}.grid(1)
     tile = {cuda}.shared.array(32, {numba}.float32)
@@ -39,7 +37,7 @@ def test_numba_cuda_goes_by_any_name(tmp_path: Path, imported: str, cuda: str, n
     assert np.array_equal(kernel(tmp_path, body, imported, f"@{cuda}.jit"), LANE[::-1])
 
 
-def test_names_of_a_module_may_begin_with_an_underscore(tmp_path: Path) -> None:
+def test_names_of_a_module_may_begin_with_an_underscore(tmp_path):
     (tmp_path / "apart.py").write_text(
         "from numba import cuda\n_TWO = 2\n\n@cuda.jit(device=True)\ndef _double(x):\n    return x * _TWO\n"
     )
@@ -64,7 +62,7 @@ assert [part.copy_to_host().sum() for part in a.squeeze().split(6)] == [15.0, 51
 """
 
 
-def test_what_a_kernel_of_public_scripts_computes(tmp_path: Path) -> None:
+def test_what_a_kernel_of_public_scripts_computes(tmp_path):
     math = "from cmath import exp\nfrom numpy import log2\nfrom math import floor"
     host = "@numba.njit\ndef f(x):\n    return x + 1\n\ng = cuda.jit(device=True)(f)"
     row = "tile = cuda.shared.array((32, 3), float32)\ntile[i] = i, i + 1, i + 2\nown = cuda.local.array(2, float32)\n"
@@ -81,7 +79,7 @@ def test_what_a_kernel_of_public_scripts_computes(tmp_path: Path) -> None:
         assert np.allclose(kernel(tmp_path, f"i = cuda.grid(1)\n{body}", before), wanted), body
 
 
-def test_what_is_linked_in_does_not_matter_until_it_is_called(tmp_path: Path) -> None:
+def test_what_is_linked_in_does_not_matter_until_it_is_called(tmp_path):
     before = "far = cuda.declare_device('far', 'float32(float32)')"
     found = kernel(tmp_path, "i = cuda.grid(1)\nout[i] = i", before, "@cuda.jit(link=['far.cu'])")
     assert np.array_equal(found, LANE)
@@ -91,7 +89,7 @@ def test_what_is_linked_in_does_not_matter_until_it_is_called(tmp_path: Path) ->
 # --- shapes
 
 
-def test_a_shape_is_what_numba_knows_when_it_compiles(tmp_path: Path) -> None:
+def test_a_shape_is_what_numba_knows_when_it_compiles(tmp_path):
     for before, shape in [
         ("pass", "32 + 2"),
         ("pass", "(4 * 8, 16 + 1)"),
@@ -112,7 +110,7 @@ def test_a_shape_is_what_numba_knows_when_it_compiles(tmp_path: Path) -> None:
         assert set(found) == {34.0 if shape == "32 + 2" else 32.0}
 
 
-def test_a_shape_that_numba_would_not_take_is_refused(tmp_path: Path) -> None:
+def test_a_shape_that_numba_would_not_take_is_refused(tmp_path):
     for shape in ["TILE + 2", "out.size", "h", "int(32)", "SIZES[i]"]:
         body = f"i = cuda.grid(1)\nh = TILE * 2\ntile = cuda.shared.array({shape}, float32)\nout[i] = tile[0]"
         assert "cuda.shared.array needs a constant shape, in Numba too" in refused(
@@ -120,7 +118,7 @@ def test_a_shape_that_numba_would_not_take_is_refused(tmp_path: Path) -> None:
         )
 
 
-def test_a_parameter_s_name_can_be_given_to_another_array(tmp_path: Path) -> None:
+def test_a_parameter_s_name_can_be_given_to_another_array(tmp_path):
     text = f"""{HEAD}
 @cuda.jit
 def kernel(out, a, n):
@@ -146,7 +144,7 @@ assert np.array_equal(out, np.arange(32) + 3)
     }
 
 
-def test_one_name_for_two_kinds_of_array_in_a_branch_is_refused(tmp_path: Path) -> None:
+def test_one_name_for_two_kinds_of_array_in_a_branch_is_refused(tmp_path):
     body = """
     i = cuda.grid(1)
     if i > 3:
@@ -159,7 +157,7 @@ def test_one_name_for_two_kinds_of_array_in_a_branch_is_refused(tmp_path: Path) 
 # --- numbers
 
 
-def test_a_float_from_text(tmp_path: Path) -> None:
+def test_a_float_from_text(tmp_path):
     assert np.array_equal(kernel(tmp_path, "out[cuda.grid(1)] = float('inf')"), np.full(32, np.inf))
     assert "float('x') is not a number" in refused(tmp_path, "out[0] = float('x')")
 
@@ -167,13 +165,13 @@ def test_a_float_from_text(tmp_path: Path) -> None:
 # --- rows
 
 
-def test_a_row_takes_no_tuple_that_numba_would_not_store(tmp_path: Path) -> None:
+def test_a_row_takes_no_tuple_that_numba_would_not_store(tmp_path):
     before = "tile = cuda.shared.array((32, 3), float32)\ntile[0] = "
     assert "takes a tuple of numbers of one type" in refused(tmp_path, f"{before}1, 2.0, 3")
     assert "tile[0] has 3 elements; 2 are given" in refused(tmp_path, f"{before}1, 2")
 
 
-def test_a_row_is_unpacked(tmp_path: Path) -> None:
+def test_a_row_is_unpacked(tmp_path):
     text = f"""{HEAD}
 @cuda.jit
 def kernel(out, points):
@@ -199,7 +197,7 @@ assert np.array_equal(out, (points[:, 0] * points[:, 1]).sum() + 1000 * points[:
 # --- the host
 
 
-def test_globals_that_stay_as_they_were_are_not_said_to_have_changed(tmp_path: Path) -> None:
+def test_globals_that_stay_as_they_were_are_not_said_to_have_changed(tmp_path):
     text = f"""{HEAD}
 x = 1
 NONE = float("nan")

@@ -30,7 +30,7 @@ def go():
 """
 
 
-def test_a_script_whose_main_launches_nothing_is_run_as_a_script(tmp_path: Path) -> None:
+def test_a_script_whose_main_launches_nothing_is_run_as_a_script(tmp_path):
     for main in ["return None", "raise RuntimeError('not like this')"]:
         late = f"{LAUNCHES}\ndef main(now=False):\n    if now:\n        return go()\n    {main}\n"
         assert len(script(tmp_path, f"{late}\nif __name__ == '__main__':\n    main(True)\n").launches) == 1
@@ -38,9 +38,7 @@ def test_a_script_whose_main_launches_nothing_is_run_as_a_script(tmp_path: Path)
             script(tmp_path, late)
 
 
-def test_arrays_of_a_library_that_is_stood_in_for_in_scripts_only_are_launched_with_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_arrays_of_a_library_that_is_stood_in_for_in_scripts_only_are_launched_with_there(tmp_path, monkeypatch):
     """As of a CuPy that is installed beside a GPU, on which lockstep does not run."""
     installed = ModuleType("cupy")
     installed.ones = lambda n: object()  # type: ignore[attr-defined]
@@ -51,7 +49,7 @@ def test_arrays_of_a_library_that_is_stood_in_for_in_scripts_only_are_launched_w
     assert len(script(tmp_path, f"{text}\nif __name__ == '__main__':\n    main()\n").launches) == 1
 
 
-def test_a_refused_kernel_discards_nothing_that_the_others_recorded(tmp_path: Path) -> None:
+def test_a_refused_kernel_discards_nothing_that_the_others_recorded(tmp_path):
     for start in ["def main():\n    ", "if True:\n    "]:
         recording = script(tmp_path, f"{LAUNCHES}\n{start}go(); go(); bad[1, 1](np.zeros(1)); go()\n")
         assert [launch.kernel for launch in recording.launches] == ["good", "good"]
@@ -63,7 +61,7 @@ def test_a_refused_kernel_discards_nothing_that_the_others_recorded(tmp_path: Pa
     assert [(one.kind, one.kernel, one.line) for one in few.findings] == [("launch_refused", "good", 19)]
 
 
-def test_a_kernel_that_is_refused_first_is_an_error(tmp_path: Path) -> None:
+def test_a_kernel_that_is_refused_first_is_an_error(tmp_path):
     with pytest.raises(UnsupportedError, match="a list in a kernel"):
         script(tmp_path, f"{LAUNCHES}\nbad[1, 1](np.zeros(1))\n")
 
@@ -111,7 +109,7 @@ START
 
 
 @pytest.mark.parametrize("start", ["if True:", "@cuda.jit\ndef other(a):\n    pass\n\ndef main():"])
-def test_vectorized_functions_are_kernels(tmp_path: Path, start: str) -> None:
+def test_vectorized_functions_are_kernels(tmp_path, start):
     recording = script(tmp_path, VECTORIZED.replace("START", start))
     assert recording.findings == ()
     names = [launch.kernel for launch in recording.launches]
@@ -125,7 +123,7 @@ def test_vectorized_functions_are_kernels(tmp_path: Path, start: str) -> None:
     assert smemviz.load(tmp_path / "it.smem.npz")["vectorized_total"].sites
 
 
-def test_numbers_and_rows_given_to_vectorized_functions_are_there_once(tmp_path: Path) -> None:
+def test_numbers_and_rows_given_to_vectorized_functions_are_there_once(tmp_path):
     """As recorded on a GPU: a stride of 0 along the one axis, copies along several; blocks as large as they may be."""
     start = "if True:\n    n, row = np.ones(5000), np.arange(4.0)\n    plus(n, 2.0)\n    plus(2.0, np.ones((8, 64)))"
     start += "\n    scaled(row, n)\n    total(np.ones((2, 3, 4)))"
@@ -144,7 +142,7 @@ def test_numbers_and_rows_given_to_vectorized_functions_are_there_once(tmp_path:
     ]
 
 
-def test_numba_cuda_has_the_decorators_of_vectorized_functions_itself(tmp_path: Path) -> None:
+def test_numba_cuda_has_the_decorators_of_vectorized_functions_itself(tmp_path):
     for start in ["if True:", "@cuda.jit\ndef other(a):\n    pass\n\ndef main():"]:
         text = VECTORIZED.replace("@guvectorize", "@cuda.guvectorize").replace(
             '@vectorize(["float32', '@cuda.vectorize(["float32'
@@ -153,14 +151,14 @@ def test_numba_cuda_has_the_decorators_of_vectorized_functions_itself(tmp_path: 
         assert len(recording.launches) == 7
 
 
-def test_a_main_is_called_once_in_a_file_whose_kernels_numba_makes(tmp_path: Path) -> None:
+def test_a_main_is_called_once_in_a_file_whose_kernels_numba_makes(tmp_path):
     for call in ["", "\n\nif __name__ == '__main__':\n    main()", "\n\nfor job in (main,):\n    job()"]:
         start = "def main():\n    plus(np.ones(3), 2.0)"
         recording = script(tmp_path, VECTORIZED[: VECTORIZED.index("START")] + start + call)
         assert [launch.kernel for launch in recording.launches] == ["vectorized_plus"]
 
 
-def test_what_numba_knows_before_types_refuses_nothing(tmp_path: Path) -> None:
+def test_what_numba_knows_before_types_refuses_nothing(tmp_path):
     """Under a condition of constants or parameters, in functions written into their caller, and of one's own name."""
     before = """
 DEBUG = False
@@ -209,7 +207,7 @@ assert kept.tolist() == [5, 5]
     assert script(tmp_path, HEAD + before).findings == ()
 
 
-def test_what_is_asked_of_the_compiled_kernel_is_refused_and_what_was_recorded_kept(tmp_path: Path) -> None:
+def test_what_is_asked_of_the_compiled_kernel_is_refused_and_what_was_recorded_kept(tmp_path):
     recording = script(tmp_path, f"{LAUNCHES}\ngo()\ngood.specialize(1)[1, 1](np.zeros(1))\ngood.inspect_asm()\n")
     assert len(recording.launches) == 2
     assert "good.inspect_asm asks the compiled kernel" in recording.findings[0].message
@@ -241,7 +239,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     "method", ["fork", *(pytest.param(one, marks=pytest.mark.exhaustive) for one in ("spawn", "forkserver"))]
 )
-def test_launches_in_child_processes_are_recorded_too(tmp_path: Path, method: str) -> None:
+def test_launches_in_child_processes_are_recorded_too(tmp_path, method):
     recording = script(tmp_path, FORKED.replace("METHOD", method))
     assert [launch.block[0] for launch in recording.launches] == [8, 4, 2]
     assert [(one.kind, one.launch) for one in recording.findings] == [("out_of_bounds", 2)]
@@ -249,9 +247,7 @@ def test_launches_in_child_processes_are_recorded_too(tmp_path: Path, method: st
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
-def test_processes_that_are_started_anew_enter_the_recorder(
-    tmp_path: Path, method: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_processes_that_are_started_anew_enter_the_recorder(tmp_path, method, monkeypatch):
     """As on a GPU, which a forked process cannot use once its parent has."""
     monkeypatch.setattr(python_in_lockstep, "_forking", nullcontext)
     text = FORKED.replace("METHOD", method).replace("out[cuda.grid(1)] = 1", "out[cuda.grid(1)] = N")
@@ -264,7 +260,7 @@ def test_processes_that_are_started_anew_enter_the_recorder(
     assert spawn.get_preparation_data is before
 
 
-def test_of_several_signatures_of_a_device_function_the_one_that_fits_is_taken(tmp_path: Path) -> None:
+def test_of_several_signatures_of_a_device_function_the_one_that_fits_is_taken(tmp_path):
     for threads in [1, 32]:
         text = f"""{HEAD}
 @cuda.jit(["float32(float32)", "float64(float64)"], device=True)
@@ -307,7 +303,7 @@ def main():
 
 
 @pytest.mark.parametrize("ending", ["", "\nmain()\n"])
-def test_a_reduction_launches_the_kernels_that_numba_launches_on_a_gpu(tmp_path: Path, ending: str) -> None:
+def test_a_reduction_launches_the_kernels_that_numba_launches_on_a_gpu(tmp_path, ending):
     """300 numbers are two blocks of 128, then 44, then the three that these leave."""
     path = tmp_path / "kernels.py"
     path.write_text(REDUCED + ending)
@@ -321,13 +317,13 @@ def test_a_reduction_launches_the_kernels_that_numba_launches_on_a_gpu(tmp_path:
     assert counted["sm_this[laneid + width]"].excess == 0
 
 
-def test_a_script_of_cuda_reduce_alone_is_recorded(tmp_path: Path) -> None:
+def test_a_script_of_cuda_reduce_alone_is_recorded(tmp_path):
     text = "import numpy as np\nfrom numba import cuda\nassert cuda.reduce(lambda a, b: a + b)(np.ones(2)) == 2\n"
     (launch,) = script(tmp_path, text).launches
     assert (launch.grid[0], launch.block[0]) == (1, 2)
 
 
-def test_a_vectorized_function_without_a_signature_is_told_of_one(tmp_path: Path) -> None:
+def test_a_vectorized_function_without_a_signature_is_told_of_one(tmp_path):
     text = """
 import numpy as np
 from numba import vectorize
@@ -342,7 +338,7 @@ same(np.ones(3), np.ones(3, np.float32))
         script(tmp_path, text)
 
 
-def test_what_threads_launch_that_go_on_behind_the_script_is_recorded(tmp_path: Path) -> None:
+def test_what_threads_launch_that_go_on_behind_the_script_is_recorded(tmp_path):
     text = """
 import threading, time
 

@@ -3,7 +3,6 @@
 import ctypes
 import importlib
 import sys
-from pathlib import Path
 from textwrap import dedent
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -21,7 +20,6 @@ from smemviz.engines.lockstep.ptx.host.raw_kernels import CUDA_CORE, RawKernels
 from smemviz.engines.recorder import Recorder
 from smemviz.errors import KernelFileError, LaunchError, UnsupportedError
 from smemviz.frontends.reading import read_program
-from smemviz.recordings.recording import Recording
 
 HEAD = '''\
 import numpy as np
@@ -35,13 +33,13 @@ out = LegacyPinnedMemoryResource().allocate(128)
 '''
 
 
-def recorded(folder: Path, text: str) -> Recording:
+def recorded(folder, text):
     path = folder / "script.py"
     path.write_text(dedent(text))
     return smemviz.run(path, engine="lockstep")
 
 
-def test_launches_are_recorded_at_their_lines(tmp_path: Path) -> None:
+def test_launches_are_recorded_at_their_lines(tmp_path):
     importlib.import_module("numba.cuda")  # which imports the real one
     before = sys.modules.get("cuda.core")
     recording = recorded(tmp_path, SHIFT)
@@ -57,7 +55,7 @@ def test_launches_are_recorded_at_their_lines(tmp_path: Path) -> None:
     assert sys.modules.get("cuda.core") is before
 
 
-def test_buffers_events_and_devices(tmp_path: Path) -> None:
+def test_buffers_events_and_devices(tmp_path):
     recording = recorded(
         tmp_path,
         HEAD
@@ -83,7 +81,7 @@ assert copy.handle == 0
     assert len(recording.launches) == 2
 
 
-def test_what_is_not_launched_or_known_is_one_line(tmp_path: Path) -> None:
+def test_what_is_not_launched_or_known_is_one_line(tmp_path):
     for body, error, what in [
         ("launch(stream, config, kernel, out, 32, 2.5)", LaunchError, r"cuda.core passes 2.5 as float64; write numpy"),
         ("launch(stream, config, kernel, np.zeros(32), 32, 1)", LaunchError, "takes the address of an array"),
@@ -100,7 +98,7 @@ def test_what_is_not_launched_or_known_is_one_line(tmp_path: Path) -> None:
         assert failed.value.line == len(HEAD.splitlines()) + 1  # type: ignore[attr-defined]
 
 
-def test_a_script_that_asks_the_driver_itself_is_told_what_to_do(tmp_path: Path) -> None:
+def test_a_script_that_asks_the_driver_itself_is_told_what_to_do(tmp_path):
     pytest.importorskip("cuda.bindings")
     if available():
         pytest.skip("a GPU is here, and its driver answers")
@@ -109,7 +107,7 @@ def test_a_script_that_asks_the_driver_itself_is_told_what_to_do(tmp_path: Path)
     assert failed.value.line == len(HEAD.splitlines()) + 1
 
 
-def test_a_kernel_without_its_name_is_not_found(tmp_path: Path) -> None:
+def test_a_kernel_without_its_name_is_not_found(tmp_path):
     text = HEAD.replace('extern "C" ', "") + "launch(stream, config, kernel, out, 32, np.float32(1))"
     with pytest.raises(LaunchError, match=r"cuda.core finds no k, which C\+\+ gives another name"):
         recorded(tmp_path, text)
@@ -118,12 +116,12 @@ def test_a_kernel_without_its_name_is_not_found(tmp_path: Path) -> None:
 class Buffer:
     """A buffer of a cuda.core that there is none of."""
 
-    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+    def __init__(self, array):
         self.array = array
         self.handle = address(array)
 
 
-def a_real_module(made: list[Any]) -> ModuleType:
+def a_real_module(made):
     """Return a cuda.core whose launches are noted."""
     kernel = SimpleNamespace(num_arguments=3)
     code = SimpleNamespace(get_kernel=lambda name: kernel)
@@ -136,9 +134,7 @@ def a_real_module(made: list[Any]) -> ModuleType:
     return real
 
 
-def test_on_a_gpu_each_launch_is_recorded_and_then_made_by_cuda_core(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_a_gpu_each_launch_is_recorded_and_then_made_by_cuda_core(tmp_path, monkeypatch):
     made: list[Any] = []
     real: Any = a_real_module(made)
     monkeypatch.setitem(sys.modules, "cuda.core", real)

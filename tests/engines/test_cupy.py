@@ -1,8 +1,6 @@
 """Scripts with CuPy's raw kernels, in lockstep without CuPy and without a GPU."""
 
 import sys
-from contextlib import AbstractContextManager
-from pathlib import Path
 from textwrap import dedent
 from types import ModuleType, SimpleNamespace
 from typing import ClassVar
@@ -19,21 +17,20 @@ from smemviz.engines.lockstep.ptx.host.raw_kernels import RawKernels
 from smemviz.engines.recorder import Recorder
 from smemviz.errors import LaunchError, UnsupportedError
 from smemviz.frontends.reading import read_program
-from smemviz.recordings.recording import Recording
 
 
-def recorded(folder: Path, text: str) -> Recording:
+def recorded(folder, text):
     path = folder / "script.py"
     path.write_text(dedent(text))
     return smemviz.run(path, engine="lockstep")
 
 
-def script(body: str, code: str = "out[threadIdx.x] = n;", parameters: str = "float *out, int n") -> str:
+def script(body, code="out[threadIdx.x] = n;", parameters="float *out, int n"):
     kernel = f'extern \\"C\\" __global__ void k({parameters}) {{ {code} }}'
     return f'import cupy\nk = cupy.RawKernel("{kernel}", "k")\nout = cupy.zeros(32, cupy.float32)\n{body}\n'
 
 
-def test_a_kernel_is_recorded_at_its_lines_in_the_script(tmp_path: Path) -> None:
+def test_a_kernel_is_recorded_at_its_lines_in_the_script(tmp_path):
     before = sys.modules.get("cupy")
     recording = recorded(tmp_path, CUPY_TURN)
     (launch,) = recording.launches
@@ -52,7 +49,7 @@ def test_a_kernel_is_recorded_at_its_lines_in_the_script(tmp_path: Path) -> None
     assert sys.modules.get("cupy") is before  # what stands for it is gone again
 
 
-def test_modules_have_templates_macros_and_several_kernels(tmp_path: Path) -> None:
+def test_modules_have_templates_macros_and_several_kernels(tmp_path):
     recording = recorded(
         tmp_path,
         '''\
@@ -78,7 +75,7 @@ def test_modules_have_templates_macros_and_several_kernels(tmp_path: Path) -> No
     assert recording.findings == ()
 
 
-def test_a_text_that_the_script_puts_together_is_a_file_of_its_own(tmp_path: Path) -> None:
+def test_a_text_that_the_script_puts_together_is_a_file_of_its_own(tmp_path):
     text = script("k((1,), (32,), (out, 5))", code="out[threadIdx.x] = n + NUMBER;").replace("NUMBER", '" + "7" + "')
     (launch,) = recorded(tmp_path, text).launches
     assert launch.file.endswith("k.cu")
@@ -87,14 +84,14 @@ def test_a_text_that_the_script_puts_together_is_a_file_of_its_own(tmp_path: Pat
     assert [site.source for site in launch.sites] == ["out[threadIdx.x]"]
 
 
-def test_mistakes_are_found_as_in_any_kernel(tmp_path: Path) -> None:
+def test_mistakes_are_found_as_in_any_kernel(tmp_path):
     recording = recorded(tmp_path, script("k((1,), (33,), (out, 5))"))
     (found,) = recording.findings
     assert (found.kind, found.line) == ("out_of_bounds", 1)
     assert recording.file_of_finding(found).endswith("k.cu")  # its quotes are escaped, so that it is not as written
 
 
-def test_what_the_kernel_would_read_wrongly_is_refused(tmp_path: Path) -> None:
+def test_what_the_kernel_would_read_wrongly_is_refused(tmp_path):
     for body, parameters, what in [
         ("k((1,), (32,), (out, 2.5))", "float *out, float n", r"n is a float32, and CuPy passes 2.5 as float64; write"),
         ("k((1,), (32,), (out, 2))", "float *out, float n", "n is a float32, and CuPy passes 2 as int64; write"),
@@ -107,7 +104,7 @@ def test_what_the_kernel_would_read_wrongly_is_refused(tmp_path: Path) -> None:
         assert failed.value.line == 4
 
 
-def test_what_is_not_known_or_not_found_is_refused_at_its_line(tmp_path: Path) -> None:
+def test_what_is_not_known_or_not_found_is_refused_at_its_line(tmp_path):
     for body, what in [
         ("cupy.cutensor.contraction(out)", "cupy.cutensor is not known without a GPU; run it on one"),
         ("cupy.cuda.Graph()", "cupy.cuda.Graph is not known without a GPU"),
@@ -125,7 +122,7 @@ def test_what_is_not_known_or_not_found_is_refused_at_its_line(tmp_path: Path) -
 class Array(ndarray):
     """An array of a CuPy that there is none of."""
 
-    def get(self, order: str) -> np.ndarray:
+    def get(self, order):
         assert order == "A"
         return np.array(self, order="A", subok=False)
 
@@ -135,26 +132,24 @@ class RealKernel:
 
     made: ClassVar[list[str]] = []
 
-    def __init__(self, code: str, name: str, options: tuple[str, ...] = (), backend: str = "nvrtc") -> None:
+    def __init__(self, code, name, options=(), backend="nvrtc"):
         self.name = f"_Z{len(name)}{name}" if "<" in name else name  # the compiler's, of a template
         self.attributes = {"num_regs": 8}
 
-    def __call__(self, grid: object, block: object, args: tuple[object, ...], *, shared_mem: int = 0) -> None:
+    def __call__(self, grid, block, args, *, shared_mem=0):
         assert all(type(one) is not np.ndarray for one in args)
         self.made.append(f"{self.name} {grid} {block} {shared_mem}")
 
 
 class RealModule:
-    def __init__(self, code: str | None = None, *, options: tuple[str, ...] = (), **named: object) -> None:
+    def __init__(self, code=None, *, options=(), **named):
         self.options = options
 
-    def get_function(self, name: str) -> RealKernel:
+    def get_function(self, name):
         return RealKernel("", name)
 
 
-def test_on_a_gpu_each_launch_is_recorded_from_copies_and_then_made_by_cupy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_a_gpu_each_launch_is_recorded_from_copies_and_then_made_by_cupy(tmp_path, monkeypatch):
     real = ModuleType("cupy")
     real.__dict__.update(ndarray=Array, RawKernel=RealKernel, RawModule=RealModule)
     monkeypatch.setitem(sys.modules, "cupy", real)
@@ -193,10 +188,10 @@ class RealElementwise:
 
     made: ClassVar[list[tuple[object, ...]]] = []
 
-    def __init__(self, in_params: str, out_params: str, operation: str, name: str = "kernel") -> None:
+    def __init__(self, in_params, out_params, operation, name="kernel"):
         self.name = name
 
-    def __call__(self, x: Array, y: Array, out: Array | None = None) -> Array:
+    def __call__(self, x, y, out=None):
         self.made.append((x.shape, y.shape))
         if "no" in self.name:
             raise TypeError("by itself")
@@ -206,7 +201,7 @@ class RealElementwise:
 
 
 @pytest.fixture
-def real_cupy(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def real_cupy(monkeypatch):
     real = ModuleType("cupy")
     real.__dict__.update(ndarray=Array, RawKernel=RealKernel, RawModule=RealModule, ElementwiseKernel=RealElementwise)
     real.__dict__.update(asarray=lambda array: np.asarray(array).view(Array), fuse=lambda function: function)
@@ -215,22 +210,20 @@ def real_cupy(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return real
 
 
-def watched(folder: Path) -> tuple[Recorder, AbstractContextManager[None]]:
+def watched(folder):
     (folder / "script.py").write_text("import cupy\n")
     recorder = Recorder()
     kernels = RawKernels(read_program(folder / "script.py"), recorder, launch, 1, memory_at)
     return recorder, watched_cupy(kernels, recorder)
 
 
-def test_on_a_gpu_a_kernel_is_recorded_with_the_variables_that_its_module_has(
-    tmp_path: Path, real_cupy: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_a_gpu_a_kernel_is_recorded_with_the_variables_that_its_module_has(tmp_path, real_cupy, monkeypatch):
     class DriverError(Exception):
         pass
 
     held = Memory(4)
 
-    def get_global(module: object, name: str) -> MemoryPointer:
+    def get_global(module, name):
         if name != "offset":
             raise DriverError
         return MemoryPointer(held, 0)
@@ -253,9 +246,7 @@ def test_on_a_gpu_a_kernel_is_recorded_with_the_variables_that_its_module_has(
     assert firsts == [0, 17 * 4]
 
 
-def test_on_a_gpu_an_elementwise_kernel_is_recorded_as_it_is_written_and_then_made_by_cupy(
-    tmp_path: Path, real_cupy: ModuleType
-) -> None:
+def test_on_a_gpu_an_elementwise_kernel_is_recorded_as_it_is_written_and_then_made_by_cupy(tmp_path, real_cupy):
     recorder, watching = watched(tmp_path)
     x, out = np.arange(32, dtype=np.float32).view(Array), np.zeros(32, np.float32).view(Array)
     with watching:
@@ -268,9 +259,7 @@ def test_on_a_gpu_an_elementwise_kernel_is_recorded_as_it_is_written_and_then_ma
     assert len(RealElementwise.made) == 2
 
 
-def test_what_cupy_refuses_it_refuses_by_itself_and_what_is_not_recorded_runs_and_is_one_line(
-    tmp_path: Path, real_cupy: ModuleType
-) -> None:
+def test_what_cupy_refuses_it_refuses_by_itself_and_what_is_not_recorded_runs_and_is_one_line(tmp_path, real_cupy):
     recorder, watching = watched(tmp_path)
     x = np.arange(32, dtype=np.float32).view(Array)
     with watching:

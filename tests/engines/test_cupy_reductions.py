@@ -1,13 +1,11 @@
 """Reduction kernels of CuPy's where there is no GPU: their results are NumPy's, and their tree is seen."""
 
-from pathlib import Path
 from textwrap import dedent
 
 import pytest
 from helpers.accepted import script
 
 from smemviz.errors import KernelFileError
-from smemviz.recordings.recording import Recording
 
 HEAD = """\
 import numpy as np
@@ -18,13 +16,13 @@ a = cp.arange(32, dtype=cp.float32)
 """
 
 
-def recorded(folder: Path, body: str) -> Recording:
+def recorded(folder, body):
     recording = script(folder, HEAD + dedent(body))
     assert recording.findings == ()
     return recording
 
 
-def test_its_tree_in_shared_memory_is_recorded(tmp_path: Path) -> None:
+def test_its_tree_in_shared_memory_is_recorded(tmp_path):
     """16 warps store what they have; then 8, 4, 2, 1 and five times a part of one fold it."""
     recording = recorded(tmp_path, "assert norm(cp.ones(1024, cp.float32)) == 32")
     (launch,) = recording.launches
@@ -48,7 +46,7 @@ def test_its_tree_in_shared_memory_is_recorded(tmp_path: Path) -> None:
     "shape",
     [(7,), *(pytest.param(one, marks=pytest.mark.exhaustive) for one in ((30, 100), (600, 1), (2, 3, 4), (40, 33, 3)))],
 )
-def test_any_axes_of_any_array_give_what_numpy_gives(tmp_path: Path, shape: tuple[int, ...]) -> None:
+def test_any_axes_of_any_array_give_what_numpy_gives(tmp_path, shape):
     recorded(
         tmp_path,
         f"""\
@@ -68,14 +66,14 @@ def test_any_axes_of_any_array_give_what_numpy_gives(tmp_path: Path, shape: tupl
     ("shape", "axis", "grid"),
     [((1000,), None, 1), ((30, 100), 0, 4), ((30, 100), 1, 8), ((2, 1024), 1, 2), ((512, 64), 0, 2)],
 )
-def test_blocks_are_as_cupy_takes_them(tmp_path: Path, shape: tuple[int, ...], axis: int | None, grid: int) -> None:
+def test_blocks_are_as_cupy_takes_them(tmp_path, shape, axis, grid):
     """A block makes 1, 32, 4 (the power of two in 512 / 100), 1 and 32 results."""
     (launch,) = recorded(tmp_path, f"norm(cp.zeros({shape}, cp.float32), axis={axis})").launches
     assert launch.grid == (grid, 1, 1)
 
 
 @pytest.mark.exhaustive  # the headers of complex numbers take seconds
-def test_complex_numbers_are_multiplied(tmp_path: Path) -> None:
+def test_complex_numbers_are_multiplied(tmp_path):
     recorded(
         tmp_path,
         """\
@@ -85,7 +83,7 @@ def test_complex_numbers_are_multiplied(tmp_path: Path) -> None:
     )
 
 
-def test_types_several_inputs_identities_and_outputs(tmp_path: Path) -> None:
+def test_types_several_inputs_identities_and_outputs(tmp_path):
     recorded(
         tmp_path,
         """\
@@ -115,7 +113,7 @@ def test_types_several_inputs_identities_and_outputs(tmp_path: Path) -> None:
     )
 
 
-def test_calls_that_cupy_refuses(tmp_path: Path) -> None:
+def test_calls_that_cupy_refuses(tmp_path):
     for call, what in [
         ("norm(a, a, a)", "Wrong number of arguments for l2norm"),
         ("norm(a, cp.zeros(3, cp.float32))", r"Out shape is mismatched: \(3,\) \(\)"),

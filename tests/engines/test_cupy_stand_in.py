@@ -1,6 +1,5 @@
 """The part of CuPy that scripts with raw kernels get where there is no GPU."""
 
-from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -9,7 +8,6 @@ from helpers.accepted import script
 import smemviz
 from smemviz.errors import KernelFileError, LaunchError, MissingError, UnsupportedError
 from smemviz.frontends.cuda import nvrtc
-from smemviz.recordings.recording import Recording
 
 HEAD = '''\
 import numpy as np
@@ -38,13 +36,13 @@ a = cp.arange(32, dtype=cp.float32)
 '''
 
 
-def recorded(folder: Path, body: str) -> Recording:
+def recorded(folder, body):
     recording = script(folder, HEAD + dedent(body))
     assert recording.findings == ()
     return recording
 
 
-def test_addresses_in_arrays_are_those_of_arrays_and_stay(tmp_path: Path) -> None:
+def test_addresses_in_arrays_are_those_of_arrays_and_stay(tmp_path):
     recording = recorded(
         tmp_path,
         """\
@@ -70,7 +68,7 @@ def test_addresses_in_arrays_are_those_of_arrays_and_stay(tmp_path: Path) -> Non
     assert names == {"rows", "groups", "rows[0]", "groups[0]", "groups[8]"}
 
 
-def test_what_numpy_has_cupy_has(tmp_path: Path) -> None:
+def test_what_numpy_has_cupy_has(tmp_path):
     recorded(
         tmp_path,
         """\
@@ -90,7 +88,7 @@ def test_what_numpy_has_cupy_has(tmp_path: Path) -> None:
     )
 
 
-def test_devices_pools_streams_and_times(tmp_path: Path) -> None:
+def test_devices_pools_streams_and_times(tmp_path):
     recorded(
         tmp_path,
         """\
@@ -122,7 +120,7 @@ def test_devices_pools_streams_and_times(tmp_path: Path) -> None:
     )
 
 
-def test_structs_are_passed_by_value_and_addresses_for_arrays(tmp_path: Path) -> None:
+def test_structs_are_passed_by_value_and_addresses_for_arrays(tmp_path):
     recording = recorded(
         tmp_path,
         """\
@@ -143,7 +141,7 @@ def test_structs_are_passed_by_value_and_addresses_for_arrays(tmp_path: Path) ->
 
 
 @pytest.mark.exhaustive
-def test_complex_numbers(tmp_path: Path) -> None:
+def test_complex_numbers(tmp_path):
     recorded(
         tmp_path,
         '''\
@@ -162,7 +160,7 @@ def test_complex_numbers(tmp_path: Path) -> None:
     )
 
 
-def test_variables_of_a_module_last_from_launch_to_launch(tmp_path: Path) -> None:
+def test_variables_of_a_module_last_from_launch_to_launch(tmp_path):
     recorded(
         tmp_path,
         """\
@@ -183,7 +181,7 @@ def test_variables_of_a_module_last_from_launch_to_launch(tmp_path: Path) -> Non
     )
 
 
-def test_shared_memory_above_48_kib_is_asked_for(tmp_path: Path) -> None:
+def test_shared_memory_above_48_kib_is_asked_for(tmp_path):
     with pytest.raises(LaunchError, match=r"65536 bytes of dynamic shared memory fails; write dynamic\.max_dynamic"):
         recorded(tmp_path, "dynamic((1,), (32,), (a,), shared_mem=65536)")
     recorded(
@@ -196,7 +194,7 @@ def test_shared_memory_above_48_kib_is_asked_for(tmp_path: Path) -> None:
     )
 
 
-def test_what_is_missing_or_does_not_fit_is_one_line_at_its_place(tmp_path: Path) -> None:
+def test_what_is_missing_or_does_not_fit_is_one_line_at_its_place(tmp_path):
     stride, elementwise = "x has a negative stride; copy it", "cp.ElementwiseKernel('T x, T y', 'T z', 'z = x', 'same')"
     for error, body, what in [
         (UnsupportedError, "cp.ReductionKernel('T x', 'T y', 'x', 'a + b', 'y = a', '0', 'total')(a[::-1])", stride),
@@ -230,7 +228,7 @@ def test_what_is_missing_or_does_not_fit_is_one_line_at_its_place(tmp_path: Path
         assert failed.value.line == len(HEAD.splitlines()) + 1
 
 
-def test_what_is_fused_runs_and_one_line_says_that_it_is_not_recorded(tmp_path: Path) -> None:
+def test_what_is_fused_runs_and_one_line_says_that_it_is_not_recorded(tmp_path):
     for made_by in ["fuse()", "fuse", "vectorize"]:
         text = f"@cp.{made_by}\ndef plus(x, y):\n    return x + y\n\n"
         calls = "for _ in range(2):\n    assert (plus(a, 1).get() == a.get() + 1).all()\n"
@@ -242,7 +240,7 @@ def test_what_is_fused_runs_and_one_line_says_that_it_is_not_recorded(tmp_path: 
         assert f"kernels of cupy.{name} are not recorded; write a cupy.RawKernel" in finding.message
 
 
-def test_kernels_of_cupy_s_jit_are_refused_where_they_are_launched(tmp_path: Path) -> None:
+def test_kernels_of_cupy_s_jit_are_refused_where_they_are_launched(tmp_path):
     for launch in ["fill((1,), (1,), (a,))", "fill[1, 1](a)"]:
         text = "from cupyx import jit\n@jit.rawkernel()\ndef fill(x):\n    x[0] = 1\n\n"
         with pytest.raises(UnsupportedError, match=r"kernels of cupyx\.jit are not recorded; write a cupy\.RawKernel"):
@@ -256,7 +254,7 @@ square = cp.ElementwiseKernel("float32 x, float32 y", "float32 z", "z = (x - y) 
 """
 
 
-def test_an_elementwise_kernel_is_recorded_with_the_text_that_cupy_writes(tmp_path: Path) -> None:
+def test_an_elementwise_kernel_is_recorded_with_the_text_that_cupy_writes(tmp_path):
     recording = recorded(tmp_path, ELEMENTWISE + "assert (square(a, a + 2) == 4).all()")
     (launch,) = recording.launches
     assert (launch.kernel, launch.grid, launch.block) == ("squared_difference", (1, 1, 1), (128, 1, 1))
@@ -267,7 +265,7 @@ def test_an_elementwise_kernel_is_recorded_with_the_text_that_cupy_writes(tmp_pa
     assert "        z = (x - y) * (x - y);\n" in recording.source_of(launch)
 
 
-def test_elementwise_kernels_broadcast_and_follow_strides(tmp_path: Path) -> None:
+def test_elementwise_kernels_broadcast_and_follow_strides(tmp_path):
     body = """\
 m, row = cp.arange(12, dtype=cp.float32).reshape(3, 4), cp.arange(4, dtype=cp.float32)
 column = row[:3, None].copy()
@@ -286,7 +284,7 @@ assert square(a[:0], a[:0]).shape == (0,)
     assert (addresses - addresses[0]).tolist() == [0, 8, 16, 24, 32, 40]
 
 
-def test_types_raw_arguments_and_sizes_of_elementwise_kernels(tmp_path: Path) -> None:
+def test_types_raw_arguments_and_sizes_of_elementwise_kernels(tmp_path):
     recorded(
         tmp_path,
         """\
@@ -310,7 +308,7 @@ def test_types_raw_arguments_and_sizes_of_elementwise_kernels(tmp_path: Path) ->
     )
 
 
-def test_without_a_compiler_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_compiler_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr(nvrtc, "_library_path", lambda: None)
     with pytest.raises(MissingError, match="needs NVRTC, which is not installed: pip install"):
         recorded(tmp_path, "twice((1,), (32,), (a, 33 - 1))  # compiled nowhere yet\nprint('x')")

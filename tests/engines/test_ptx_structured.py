@@ -28,11 +28,11 @@ $P: mov.b32 %r3, 6;
 """
 
 
-def kernel(body: str) -> Kernel:
+def kernel(body):
     return Kernel(parse(TEXT.format(body=body)), "k")
 
 
-def text_of(kernel: Kernel) -> list[str]:
+def text_of(kernel):
     """Return the instructions with the labels before them."""
     text = EntryText(kernel)
     labels = text.labels_at()
@@ -43,11 +43,11 @@ def text_of(kernel: Kernel) -> list[str]:
     return [*lines, *(f"{label}:" for label in labels[len(kernel.body)])]
 
 
-def ways_part(kernel: Kernel) -> bool:
+def ways_part(kernel):
     return any(level.parts_lanes for level in levels_of(find_blocks(kernel.flat)).all())
 
 
-def test_lanes_leave_out_what_they_do_not_go_to_one_part_after_the_other() -> None:
+def test_lanes_leave_out_what_they_do_not_go_to_one_part_after_the_other():
     made = structured(kernel(OPERANDS))
 
     assert not ways_part(made)
@@ -69,7 +69,7 @@ def test_lanes_leave_out_what_they_do_not_go_to_one_part_after_the_other() -> No
     ]
 
 
-def test_a_kernel_whose_lanes_meet_anyway_stays_as_it_is() -> None:
+def test_a_kernel_whose_lanes_meet_anyway_stays_as_it_is():
     for body in [
         "setp.eq.s32 %p1, %r1, 0; @%p1 bra $X; mov.b32 %r2, 4; bra $P; $X: mov.b32 %r2, 5; $P: mov.b32 %r3, 6;",
         "@%p1 bra $P; setp.eq.s32 %p2, %r1, 1; @%p2 bra $P; mov.b32 %r2, 4; $P: mov.b32 %r3, 6;",
@@ -79,7 +79,7 @@ def test_a_kernel_whose_lanes_meet_anyway_stays_as_it_is() -> None:
         assert structured(same) is same
 
 
-def test_lanes_meet_in_every_shape_of_loops_and_branches() -> None:
+def test_lanes_meet_in_every_shape_of_loops_and_branches():
     for body in [
         OPERANDS.replace("$P: mov.b32 %r3, 6;", "$P: @%p1 bra $Q; mov.b32 %r3, 6; $Q: mov.b32 %r4, 7;"),
         # The operands are those of a loop that is left from two places, for one that some leave out.
@@ -104,7 +104,7 @@ def test_lanes_meet_in_every_shape_of_loops_and_branches() -> None:
         text_of(made)
 
 
-def test_a_way_into_the_middle_of_a_loop_is_left_as_it_is() -> None:
+def test_a_way_into_the_middle_of_a_loop_is_left_as_it_is():
     same = kernel("@%p1 bra $M; $H: mov.b32 %r2, 1; $M: @%p2 bra $H; @%p3 bra $M; $P: mov.b32 %r3, 1;" + OPERANDS)
     assert structured(same) is same
 

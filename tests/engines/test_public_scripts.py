@@ -21,12 +21,12 @@ APART = {
 }
 
 
-def rows() -> list[dict[str, str]]:
+def rows():
     with open("tests/data/scripts.csv", encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
-def test_every_row_names_a_file_of_a_public_repository_once() -> None:
+def test_every_row_names_a_file_of_a_public_repository_once():
     places = [(row["repository"], row["path"]) for row in rows()]
     assert len(places) == len(set(places)) >= 150
     for row in rows():
@@ -36,27 +36,27 @@ def test_every_row_names_a_file_of_a_public_repository_once() -> None:
         assert row["size"] in ("published", "smaller")
 
 
-def test_every_row_has_a_result_and_what_does_not_run_a_cause() -> None:
+def test_every_row_has_a_result_and_what_does_not_run_a_cause():
     found = rows()
     assert {row["result"] for row in found} == RESULTS
     for row in found:
         assert row["cause"] or row["result"] == "runs"
 
 
-def test_what_numba_refuses_too_is_refused_with_those_words_or_for_its_signature() -> None:
+def test_what_numba_refuses_too_is_refused_with_those_words_or_for_its_signature():
     for row in rows():
         if row["result"] == "refused by numba too":
             assert re.search(r"Numba refuses|for Numba as well|is compiled for", row["cause"])
 
 
-def test_every_script_that_ran_on_an_h200_has_the_sites_of_lockstep_or_a_reason() -> None:
+def test_every_script_that_ran_on_an_h200_has_the_sites_of_lockstep_or_a_reason():
     held = [row for row in rows() if row["h200"]]
     assert {row["h200"] for row in held} == APART | {EQUAL}
     assert all(row["sites"].isdecimal() and row["result"] == "runs" for row in held)
     assert sum(row["h200"] == EQUAL for row in held) >= 178
 
 
-def test_the_share_that_runs_is_what_the_docs_say() -> None:
+def test_the_share_that_runs_is_what_the_docs_say():
     found = Counter(row["result"] for row in rows())
     smaller = sum(row["size"] == "smaller" and row["result"] == "runs" for row in rows())
     accepted = found["runs"] + found["refused"]

@@ -1,7 +1,6 @@
 """The part of PyCUDA that scripts of courses use, where it is not installed."""
 
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -10,10 +9,9 @@ from helpers.library_scripts import PYCUDA_TURN
 import smemviz
 from smemviz.engines.recorder import Recorder
 from smemviz.errors import KernelFileError, LaunchError, UnsupportedError
-from smemviz.recordings.recording import Recording
 
 
-def recorded(folder: Path, text: str) -> Recording:
+def recorded(folder, text):
     path = folder / "script.py"
     path.write_text(text)
     recording = smemviz.run(path, engine="lockstep")
@@ -21,7 +19,7 @@ def recorded(folder: Path, text: str) -> Recording:
     return recording
 
 
-def test_kernels_are_recorded_at_their_lines_in_the_script(tmp_path: Path) -> None:
+def test_kernels_are_recorded_at_their_lines_in_the_script(tmp_path):
     recording = recorded(tmp_path, PYCUDA_TURN)
     assert [(one.kernel, one.line, one.file) for one in recording.launches] == [("turn", 8, "")] * 3
     for launch in recording.launches:
@@ -30,7 +28,7 @@ def test_kernels_are_recorded_at_their_lines_in_the_script(tmp_path: Path) -> No
     assert "pycuda" not in sys.modules
 
 
-def test_memory_streams_and_what_is_asked_of_the_device(tmp_path: Path) -> None:
+def test_memory_streams_and_what_is_asked_of_the_device(tmp_path):
     recorded(
         tmp_path,
         PYCUDA_TURN
@@ -62,7 +60,7 @@ TURN = PYCUDA_TURN.split("turn(drv.In")[0]
 MODULE = "from pycuda.compiler import SourceModule\n"
 
 
-def test_what_pycuda_would_not_do_is_one_line_at_its_place(tmp_path: Path) -> None:
+def test_what_pycuda_would_not_do_is_one_line_at_its_place(tmp_path):
     square, by_value = "block=(32, 32, 1))", "PyCUDA passes an array of the host by value"
     trun = PYCUDA_TURN.replace('get_function("turn")', 'get_function("trun")')
     asked = trun[: trun.index("get_function")].count("\n") + 1
@@ -116,7 +114,7 @@ drv.memcpy_htod(place, np.array([2, 3], np.float32))
 """
 
 
-def test_variables_of_a_module_last_from_launch_to_launch(tmp_path: Path) -> None:
+def test_variables_of_a_module_last_from_launch_to_launch(tmp_path):
     recording = recorded(
         tmp_path,
         COUNTING
@@ -135,7 +133,7 @@ assert (x == 7).all()
     assert [launch.kernel for launch in recording.launches] == ["apply", "apply", "other"]
 
 
-def test_memory_that_host_and_device_share_is_the_host_s(tmp_path: Path) -> None:
+def test_memory_that_host_and_device_share_is_the_host_s(tmp_path):
     recorded(
         tmp_path,
         COUNTING
@@ -152,7 +150,7 @@ assert type(managed + 1) is np.ndarray and type(drv.pagelocked_empty(32, np.int3
     )
 
 
-def test_a_script_may_catch_what_does_not_compile(tmp_path: Path) -> None:
+def test_a_script_may_catch_what_does_not_compile(tmp_path):
     recorded(
         tmp_path,
         COUNTING
@@ -168,7 +166,7 @@ apply(drv.InOut(np.ones(32, np.float32)), block=(32, 1, 1))
     )
 
 
-def test_elementwise_kernels_are_launched_as_pycuda_does(tmp_path: Path) -> None:
+def test_elementwise_kernels_are_launched_as_pycuda_does(tmp_path):
     recording = recorded(
         tmp_path,
         """\
@@ -195,7 +193,7 @@ assert (large.get() == np.arange(200_000)).all()
     assert shapes == [("combine", (2, 1, 1), (32, 1, 1)), ("kernel", (4224, 1, 1), (64, 1, 1))]
 
 
-def test_what_scripts_ask_of_device_context_and_tools(tmp_path: Path) -> None:
+def test_what_scripts_ask_of_device_context_and_tools(tmp_path):
     recorded(
         tmp_path,
         COUNTING
@@ -219,11 +217,11 @@ assert flag.get()[0] == 1
 class RealFunction:
     """A kernel of a PyCUDA that there is none of."""
 
-    def __call__(self, *args: object, block: tuple[int, int, int]) -> str:
+    def __call__(self, *args, block):
         return f"made with {block}"
 
 
-def test_launches_of_an_installed_pycuda_run_and_have_one_line_each(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_launches_of_an_installed_pycuda_run_and_have_one_line_each(monkeypatch):
     pytest.importorskip("numba_cuda", reason="needs numba-cuda, which reaches the driver")
     from smemviz.engines.gpu.libraries.scripts import noting_pycuda
 

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers.commands import Command
 from helpers.script_files import write_script
 from numba import cuda
 
@@ -16,7 +15,6 @@ import smemviz
 from smemviz.engines.launch_shape import is_library
 from smemviz.errors import CutShortError, InputError, KernelFileError, MissingError
 from smemviz.frontends.reading import read_program
-from smemviz.recordings.recording import Recording
 
 SMALL = """
 import numpy as np
@@ -32,24 +30,24 @@ def kernel(out):
 
 
 @pytest.fixture
-def script(tmp_path: Path) -> Path:
+def script(tmp_path):
     return write_script(tmp_path)
 
 
-def small(folder: Path, rest: str) -> Path:
+def small(folder, rest):
     path = folder / "small.py"
     path.write_text(SMALL + rest)
     return path
 
 
-def run(path: Path, *arguments: str, **more: object) -> Recording:
+def run(path, *arguments, **more):
     return smemviz.run(path, engine="lockstep", arguments=arguments or None, **more)  # type: ignore[arg-type]
 
 
 # --- what is recorded
 
 
-def test_every_launch_of_every_kernel_is_recorded_also_of_imported_ones(script: Path) -> None:
+def test_every_launch_of_every_kernel_is_recorded_also_of_imported_ones(script):
     recording = run(script, "--steps", "2")
     assert [launch.kernel for launch in recording.launches] == ["transpose", "transpose", "by_columns"]
     loads = [launch.summary()[2].wavefronts for launch in recording.launches]
@@ -57,7 +55,7 @@ def test_every_launch_of_every_kernel_is_recorded_also_of_imported_ones(script: 
     assert recording.findings == ()
 
 
-def test_each_kernel_and_each_site_knows_its_file(script: Path, tmp_path: Path) -> None:
+def test_each_kernel_and_each_site_knows_its_file(script, tmp_path):
     recording = run(script)
     own, imported = recording.launches
     beside = (tmp_path / "tiles.py").as_posix()
@@ -74,7 +72,7 @@ def test_each_kernel_and_each_site_knows_its_file(script: Path, tmp_path: Path) 
             assert line[site.column : site.end_column] == site.source
 
 
-def test_files_are_kept_in_the_recording_s_file(script: Path, tmp_path: Path) -> None:
+def test_files_are_kept_in_the_recording_s_file(script, tmp_path):
     recording = run(script)
     recording.save(tmp_path / "train.smem.npz")
     loaded = smemviz.load(tmp_path / "train.smem.npz")
@@ -83,7 +81,7 @@ def test_files_are_kept_in_the_recording_s_file(script: Path, tmp_path: Path) ->
     assert [launch.sites for launch in loaded.launches] == [launch.sites for launch in recording.launches]
 
 
-def test_a_file_that_names_a_text_it_does_not_hold_is_refused(script: Path, tmp_path: Path) -> None:
+def test_a_file_that_names_a_text_it_does_not_hold_is_refused(script, tmp_path):
     from dataclasses import replace
 
     recording = replace(run(script), sources={})
@@ -92,7 +90,7 @@ def test_a_file_that_names_a_text_it_does_not_hold_is_refused(script: Path, tmp_
         smemviz.load(tmp_path / "bad.smem.npz")
 
 
-def test_kernels_of_one_definition_and_other_closures_are_told_apart(tmp_path: Path) -> None:
+def test_kernels_of_one_definition_and_other_closures_are_told_apart(tmp_path):
     rest = """
 def made(stride):
     size = 32 * stride
@@ -112,18 +110,18 @@ for stride in (1, 2, 32):
     assert [launch.summary()[0].wavefronts for launch in recording.launches] == [1, 2, 32]
 
 
-def test_a_script_needs_no_if_name_is_main(tmp_path: Path) -> None:
+def test_a_script_needs_no_if_name_is_main(tmp_path):
     recording = run(small(tmp_path, "kernel[2, 32](np.zeros(32, np.int32))\n"))
     assert [(launch.kernel, launch.grid) for launch in recording.launches] == [("kernel", (2, 1, 1))]
 
 
-def test_constants_of_a_script_can_be_replaced(script: Path) -> None:
+def test_constants_of_a_script_can_be_replaced(script):
     recording = run(script, constants={"PITCH": 32})
     assert recording.constants == {"PITCH": 32}
     assert recording["transpose"].shared_bytes == 4096
 
 
-def test_what_numba_launches_for_itself_happens_and_is_not_recorded(tmp_path: Path) -> None:
+def test_what_numba_launches_for_itself_happens_and_is_not_recorded(tmp_path):
     rest = """
 from numba.np.arraymath import less_than
 
@@ -134,7 +132,7 @@ kernel.forall(32, tpb=32)(np.zeros(32, np.int32))
     assert [launch.kernel for launch in recording.launches] == ["kernel"]
 
 
-def test_the_gallery_of_an_installed_package_is_no_library() -> None:
+def test_the_gallery_of_an_installed_package_is_no_library():
     package = Path(smemviz.__file__).parent
     assert is_library(str(package / "engines" / "host.py"))
     assert is_library(inspect.getfile(cuda))
@@ -144,7 +142,7 @@ def test_the_gallery_of_an_installed_package_is_no_library() -> None:
 # --- what a script sees
 
 
-def test_a_script_finds_itself_as_python_would_have_started_it(tmp_path: Path) -> None:
+def test_a_script_finds_itself_as_python_would_have_started_it(tmp_path):
     rest = """
 import os, sys
 import __main__
@@ -156,7 +154,7 @@ kernel[1, 32](np.zeros(32, np.int32))
     assert len(run(small(tmp_path, rest), "-x", "--").launches) == 1
 
 
-def test_the_process_is_afterwards_as_it_was(script: Path) -> None:
+def test_the_process_is_afterwards_as_it_was(script):
     from numba import cuda
     from numba.cuda.dispatcher import CUDADispatcher
 
@@ -168,14 +166,14 @@ def test_the_process_is_afterwards_as_it_was(script: Path) -> None:
     assert "tiles" not in sys.modules
 
 
-def test_a_module_is_read_anew_by_the_next_run(script: Path, tmp_path: Path) -> None:
+def test_a_module_is_read_anew_by_the_next_run(script, tmp_path):
     assert run(script)["by_columns"].summary()[2].max_degree == 32
     changed = (tmp_path / "tiles.py").read_text().replace("(32, 32)", "(32, 33)")
     (tmp_path / "tiles.py").write_text(changed)
     assert run(script)["by_columns"].summary()[2].max_degree == 1
 
 
-def test_a_program_already_read_is_never_run_as_a_script(script: Path) -> None:
+def test_a_program_already_read_is_never_run_as_a_script(script):
     with pytest.raises(KernelFileError, match="no kernel here"):
         smemviz.run(read_program(script), engine="lockstep")
 
@@ -183,7 +181,7 @@ def test_a_program_already_read_is_never_run_as_a_script(script: Path) -> None:
 # --- mistakes
 
 
-def test_a_mistake_is_one_line_that_names_its_place(tmp_path: Path) -> None:
+def test_a_mistake_is_one_line_that_names_its_place(tmp_path):
     for rest, said in [
         (
             "",
@@ -254,14 +252,14 @@ def test_a_mistake_is_one_line_that_names_its_place(tmp_path: Path) -> None:
         assert "\n" not in str(error.value)
 
 
-def test_a_mistake_in_a_module_names_both_places(tmp_path: Path) -> None:
+def test_a_mistake_in_a_module_names_both_places(tmp_path):
     (tmp_path / "beside.py").write_text("def fail():\n    raise ValueError('no')\n")
     with pytest.raises(KernelFileError) as error:
         run(small(tmp_path, "\nimport beside\nbeside.fail()\n"))
     assert str(error.value).endswith("small.py:13: ValueError: no (at beside.py:2)")
 
 
-def test_what_only_a_driver_can_answer_is_missing_here(tmp_path: Path) -> None:
+def test_what_only_a_driver_can_answer_is_missing_here(tmp_path):
     if smemviz.engines.backend.chosen("auto") == "gpu":
         pytest.skip("a GPU is here, and its driver answers")
     with pytest.raises(MissingError) as error:
@@ -269,7 +267,7 @@ def test_what_only_a_driver_can_answer_is_missing_here(tmp_path: Path) -> None:
     assert str(error.value).endswith("small.py:12: calls the driver directly; run it on a GPU")
 
 
-def test_what_was_launched_before_a_mistake_is_kept(tmp_path: Path) -> None:
+def test_what_was_launched_before_a_mistake_is_kept(tmp_path):
     recording = run(small(tmp_path, "\nkernel[1, 32](np.zeros(32, np.int32))\nraise ValueError('no')\n"))
     assert len(recording.launches) == 1
     (finding,) = recording.findings
@@ -277,7 +275,7 @@ def test_what_was_launched_before_a_mistake_is_kept(tmp_path: Path) -> None:
     assert finding.message == "the script ended with ValueError: no"
 
 
-def test_a_module_of_a_package_around_the_script_is_found_with_its_path(tmp_path: Path) -> None:
+def test_a_module_of_a_package_around_the_script_is_found_with_its_path(tmp_path):
     (tmp_path / "layers" / "inner").mkdir(parents=True)
     with pytest.raises(InputError) as error:
         run(small(tmp_path / "layers" / "inner", "\nimport layers.conv\n"))
@@ -285,17 +283,17 @@ def test_a_module_of_a_package_around_the_script_is_found_with_its_path(tmp_path
 
 
 @pytest.mark.filterwarnings("ignore::ImportWarning")
-def test_a_part_of_a_package_that_is_run_says_so(tmp_path: Path) -> None:
+def test_a_part_of_a_package_that_is_run_says_so(tmp_path):
     with pytest.raises(InputError, match=r"ImportError: .*; the file is a part of a package: run the script that"):
         run(small(tmp_path, "\nfrom . import other\n"))
 
 
-def test_a_kernel_with_the_name_main_is_launched_by_the_script(tmp_path: Path) -> None:
+def test_a_kernel_with_the_name_main_is_launched_by_the_script(tmp_path):
     text = "\n@cuda.jit\ndef main():\n    pass\n\nif __name__ == '__main__':\n    main[1, 32]()\n"
     assert [launch.kernel for launch in run(small(tmp_path, text)).launches] == ["main"]
 
 
-def test_what_was_recorded_before_ctrl_c_is_kept(tmp_path: Path) -> None:
+def test_what_was_recorded_before_ctrl_c_is_kept(tmp_path):
     with pytest.raises(KeyboardInterrupt) as stop:
         run(small(tmp_path, "\nkernel[1, 32](np.zeros(32))\nraise KeyboardInterrupt\n"))
     assert isinstance(stop.value, CutShortError)
@@ -308,13 +306,13 @@ def test_what_was_recorded_before_ctrl_c_is_kept(tmp_path: Path) -> None:
         run(small(tmp_path, "\nraise KeyboardInterrupt\n"))
 
 
-def test_a_launch_that_cannot_be_made_ends_the_script_with_a_sentence(tmp_path: Path) -> None:
+def test_a_launch_that_cannot_be_made_ends_the_script_with_a_sentence(tmp_path):
     once = "\nkernel[1, 32](np.zeros(32))\nkernel[1, 8 / 2](np.zeros(32))\n"
     (finding,) = run(small(tmp_path, once)).findings
     assert finding.message == "the script ended here: the block is one to three integers; 4.0 is not"
 
 
-def test_constants_that_are_not_given_by_name_are_refused() -> None:
+def test_constants_that_are_not_given_by_name_are_refused():
     with pytest.raises(InputError, match="constants are given by name"):
         smemviz.run("kernels/square.py", constants=["IPAD"])  # type: ignore[arg-type]
 
@@ -322,7 +320,7 @@ def test_constants_that_are_not_given_by_name_are_refused() -> None:
 # --- on the command line
 
 
-def test_run_hands_on_what_stands_after_two_dashes(script: Path, command: Command) -> None:
+def test_run_hands_on_what_stands_after_two_dashes(script, command):
     written = command("run", script, "--engine", "lockstep", "--json", "--", "--steps", "3")
     data = json.loads(written.out)
     assert [(launch["kernel"], Path(launch["file"]).name) for launch in data["launches"]] == [
@@ -334,23 +332,21 @@ def test_run_hands_on_what_stands_after_two_dashes(script: Path, command: Comman
     assert written.err.startswith(f"steps 3 of {script.as_posix()} took nan")
 
 
-def test_a_table_names_the_file_of_an_imported_kernel_and_site(
-    script: Path, monkeypatch: pytest.MonkeyPatch, command: Command
-) -> None:
+def test_a_table_names_the_file_of_an_imported_kernel_and_site(script, monkeypatch, command):
     monkeypatch.chdir(script.parent)
     out = command("run", "train.py", "--engine", "lockstep").out
     assert "by_columns: grid 1 x 1 x 1, block 32 x 32 x 1, 4096 bytes of shared memory, in tiles.py" in out
     assert "19 > tiles.py:7" in out
 
 
-def test_a_kernel_file_is_run_as_a_script_when_it_gets_arguments(command: Command) -> None:
+def test_a_kernel_file_is_run_as_a_script_when_it_gets_arguments(command):
     assert command("run", "kernels/square.py", "--engine", "lockstep", "--").out.startswith(
         "square.py: all six kernels agree with NumPy\n"
     )
 
 
 @pytest.mark.exhaustive
-def test_a_script_runs_where_numba_s_simulator_is_asked_for_only_after_saying_so(script: Path) -> None:
+def test_a_script_runs_where_numba_s_simulator_is_asked_for_only_after_saying_so(script):
     told = subprocess.run(
         [sys.executable, "-m", "smemviz", "run", str(script), "--engine", "lockstep"],
         capture_output=True,
@@ -362,9 +358,7 @@ def test_a_script_runs_where_numba_s_simulator_is_asked_for_only_after_saying_so
     assert (told.returncode, told.stderr) == (2, said)
 
 
-def test_on_the_gpu_a_script_that_launches_nothing_is_told_what_is_not_recorded_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_on_the_gpu_a_script_that_launches_nothing_is_told_what_is_not_recorded_there(tmp_path, monkeypatch):
     from smemviz.engines import script as module
 
     seeing = module._seeing

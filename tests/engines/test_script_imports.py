@@ -2,14 +2,12 @@
 
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
 import smemviz
 from smemviz.engines.remedies import is_installed, package_of
 from smemviz.errors import KernelFileError, UnsupportedError
-from smemviz.recordings.recording import Recording
 
 LAUNCH = """
 import numpy as np
@@ -27,18 +25,18 @@ assert out.sum() == 8
 """
 
 
-def run(folder: Path, text: str, name: str = "script.py") -> Recording:
+def run(folder, text, name="script.py"):
     path = folder / name
     path.write_text(text)
     return smemviz.run(path, engine="lockstep")
 
 
-def notebook(folder: Path, *cells: str) -> Recording:
+def notebook(folder, *cells):
     code = [{"cell_type": "code", "source": cell} for cell in cells]
     return run(folder, json.dumps({"cells": code, "metadata": {}}), "book.ipynb")
 
 
-def test_a_package_is_named_as_pip_takes_it() -> None:
+def test_a_package_is_named_as_pip_takes_it():
     for module, package in [
         ("cv2", "opencv-python"),
         ("mpi4py.MPI", "mpi4py"),
@@ -51,7 +49,7 @@ def test_a_package_is_named_as_pip_takes_it() -> None:
         assert package_of(module) == package
 
 
-def test_what_is_missing_says_how_to_get_it(tmp_path: Path) -> None:
+def test_what_is_missing_says_how_to_get_it(tmp_path):
     for line, said in [
         (
             "import cudf",
@@ -64,7 +62,7 @@ def test_what_is_missing_says_how_to_get_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(is_installed("triton"), reason="Triton is installed here")
-def test_kernels_of_triton_say_what_they_need(tmp_path: Path) -> None:
+def test_kernels_of_triton_say_what_they_need(tmp_path):
     with pytest.raises(KernelFileError, match=r"script\.py:1: .*; install it with pip install 'smemviz\[triton\]'"):
         run(tmp_path, "import triton\n")
 
@@ -79,9 +77,7 @@ def test_kernels_of_triton_say_what_they_need(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("installed", [False, True])
-def test_kernels_of_other_languages_are_not_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, line: int, language: str, installed: bool
-) -> None:
+def test_kernels_of_other_languages_are_not_recorded(tmp_path, monkeypatch, text, line, language, installed):
     if installed:  # as far as these scripts see
         packages = tmp_path / "packages"
         for name in ("warp", "cutlass/cute", "jax/experimental/pallas", "torch/utils/cpp_extension"):
@@ -100,21 +96,21 @@ def test_kernels_of_other_languages_are_not_recorded(
     assert "main()" not in str(met.value)
 
 
-def test_what_numba_launches_beside_such_kernels_is_recorded(tmp_path: Path) -> None:
+def test_what_numba_launches_beside_such_kernels_is_recorded(tmp_path):
     (tmp_path / "warp.py").write_text("speed = 9\n")  # of the user's own
     assert len(run(tmp_path, "import warp\n" + LAUNCH).launches) == 1
     with pytest.raises(KernelFileError, match="was run and launched no kernel"):
         run(tmp_path, "import warp\n")
 
 
-def test_a_function_that_something_else_compiles_is_no_kernel(tmp_path: Path) -> None:
+def test_a_function_that_something_else_compiles_is_no_kernel(tmp_path):
     text = LAUNCH.replace("import cuda", "import cuda, jit\nimport numba as nb")
     text = text.replace("@cuda.jit", "@jit\ndef first(a):\n    return a\n\n\n@nb.cuda.jit")
     (tmp_path / "script.py").write_text(text)
     assert list(smemviz.frontends.reading.read_program(tmp_path / "script.py").kernels) == ["ones"]
 
 
-def test_a_notebook_of_colab_runs_without_colab(tmp_path: Path) -> None:
+def test_a_notebook_of_colab_runs_without_colab(tmp_path):
     setup = """\
 !pip install numba
 %matplotlib inline
@@ -134,16 +130,14 @@ clear_output(wait=True)
     assert not any(name.partition(".")[0] == "google" for name in sys.modules)
 
 
-def test_a_file_that_is_uploaded_in_colab_is_read_from_the_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_uploaded_in_colab_is_read_from_the_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data.txt").write_text("8")
     text = "from google.colab import files\nassert files.upload()['data.txt'] == b'8'\n"
     assert len(run(tmp_path, text + LAUNCH).launches) == 1
 
 
-def test_what_only_colab_has_is_one_line(tmp_path: Path) -> None:
+def test_what_only_colab_has_is_one_line(tmp_path):
     for line, error, said in [
         (
             "userdata.get('KEY')",
@@ -160,6 +154,6 @@ def test_what_only_colab_has_is_one_line(tmp_path: Path) -> None:
             run(tmp_path, f"from google.colab import userdata\n{line}\n")
 
 
-def test_a_script_that_can_do_without_colab_does(tmp_path: Path) -> None:
+def test_a_script_that_can_do_without_colab_does(tmp_path):
     text = "try:\n    import google.colab\nexcept ImportError:\n    pass\nelse:\n    raise SystemExit(3)\n"
     assert len(run(tmp_path, text + LAUNCH).launches) == 1

@@ -14,7 +14,7 @@ from smemviz.errors import InputError
 # --- with smemviz.recording()
 
 
-def kernel_under_test(name: str = "kernel"):  # type: ignore[no-untyped-def]
+def kernel_under_test(name="kernel"):  # type: ignore[no-untyped-def]
     from numba import cuda, int32
 
     @cuda.jit
@@ -28,7 +28,7 @@ def kernel_under_test(name: str = "kernel"):  # type: ignore[no-untyped-def]
     return kernel
 
 
-def test_launches_in_a_with_statement_are_recorded_and_happen() -> None:
+def test_launches_in_a_with_statement_are_recorded_and_happen():
     from numba import cuda
 
     kernel, numbers = kernel_under_test(), np.arange(32, dtype=np.int32)
@@ -46,7 +46,7 @@ def test_launches_in_a_with_statement_are_recorded_and_happen() -> None:
     assert recorded.engine == "lockstep"
 
 
-def test_one_with_statement_in_another_tells_both() -> None:
+def test_one_with_statement_in_another_tells_both():
     kernel, numbers = kernel_under_test(), np.zeros(32, np.int32)
     with smemviz.recording(engine="lockstep") as outer:
         kernel[1, 32](numbers)
@@ -60,7 +60,7 @@ def test_one_with_statement_in_another_tells_both() -> None:
     assert [finding.launch for finding in inner.findings] == [0]
 
 
-def test_one_in_another_is_of_the_same_engine() -> None:
+def test_one_in_another_is_of_the_same_engine():
     with (
         smemviz.recording(engine="lockstep"),
         pytest.raises(InputError, match="engine gpu inside a recording by engine lockstep"),
@@ -69,7 +69,7 @@ def test_one_in_another_is_of_the_same_engine() -> None:
         pass
 
 
-def test_an_exception_passes_and_leaves_everything_as_it_was() -> None:
+def test_an_exception_passes_and_leaves_everything_as_it_was():
     from numba import cuda
     from numba.cuda.dispatcher import CUDADispatcher
 
@@ -80,7 +80,7 @@ def test_an_exception_passes_and_leaves_everything_as_it_was() -> None:
     assert len(recorded.launches) == 1
 
 
-def test_kernels_of_two_cells_of_a_notebook_keep_the_text_of_each() -> None:
+def test_kernels_of_two_cells_of_a_notebook_keep_the_text_of_each():
     import linecache
 
     cell = "from numba import cuda\n\n@cuda.jit\ndef {name}(out):\n    out[cuda.threadIdx.x] = {value}\n"
@@ -99,7 +99,7 @@ def test_kernels_of_two_cells_of_a_notebook_keep_the_text_of_each() -> None:
     assert [recorded.source_of(launch).splitlines()[4].strip()[-1] for launch in recorded.launches] == ["1", "2"]
 
 
-def test_a_recording_is_named_after_the_first_kernel_that_is_not_numba_s() -> None:
+def test_a_recording_is_named_after_the_first_kernel_that_is_not_numba_s():
     from numba import cuda
 
     @cuda.reduce
@@ -112,7 +112,7 @@ def test_a_recording_is_named_after_the_first_kernel_that_is_not_numba_s() -> No
     assert recorded.file == Path(__file__).as_posix()
 
 
-def test_nothing_recorded_says_so_and_a_launch_that_no_device_would_start_is_a_finding() -> None:
+def test_nothing_recorded_says_so_and_a_launch_that_no_device_would_start_is_a_finding():
     with smemviz.recording(engine="lockstep") as recorded, pytest.raises(InputError, match="read after its end"):
         recorded.launches  # noqa: B018
     with pytest.raises(InputError, match="launch a kernel in the with statement"):
@@ -123,7 +123,7 @@ def test_nothing_recorded_says_so_and_a_launch_that_no_device_would_start_is_a_f
     assert recorded.file == Path(__file__).as_posix()
 
 
-def test_the_function_has_its_name_although_a_module_has_it_too() -> None:
+def test_the_function_has_its_name_although_a_module_has_it_too():
     import smemviz.recordings.data
     import smemviz.recordings.file
 
@@ -165,7 +165,7 @@ if __name__ == "__main__":
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-def test_launches_of_processes_that_are_started_in_it_are_recorded(tmp_path: Path, method: str) -> None:
+def test_launches_of_processes_that_are_started_in_it_are_recorded(tmp_path, method):
     if method not in multiprocessing.get_all_start_methods():
         pytest.skip(f"this system has no {method}")
     (tmp_path / "script.py").write_text(WORKERS)
@@ -174,7 +174,7 @@ def test_launches_of_processes_that_are_started_in_it_are_recorded(tmp_path: Pat
     assert (done.stdout, done.stderr) == ("[4, 2]\n", "")
 
 
-def test_a_recording_is_asked_for_kernels_and_gone_through() -> None:
+def test_a_recording_is_asked_for_kernels_and_gone_through():
     kernel = kernel_under_test()
     with smemviz.recording(engine="lockstep") as recorded:
         kernel[1, 32](np.zeros(32, np.int32))
@@ -186,7 +186,7 @@ def test_a_recording_is_asked_for_kernels_and_gone_through() -> None:
     assert smemviz.Recording.__bool__(recorded.recording)
 
 
-def test_a_script_that_records_itself_does_so_when_it_is_recorded(tmp_path: Path) -> None:
+def test_a_script_that_records_itself_does_so_when_it_is_recorded(tmp_path):
     """Its kernel is made while the script is recorded, and launched in the statement."""
     script = tmp_path / "script.py"
     script.write_text("""

@@ -6,9 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from smemviz.figures.drawing.style import THEMES, Theme, blend
+from smemviz.figures.drawing.style import THEMES, blend
 from smemviz.paths import assets_dir
 
 # Machado, Oliveira and Fernandes, A Physiologically-based Model for Simulation of Color Vision Deficiency, 2009:
@@ -34,33 +33,33 @@ NOTICED = 2.3  # the just noticeable difference in CIE76 (Mahy, Van Eycken and O
 both = pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES.keys())
 
 
-def linear(colour: str) -> NDArray[np.float64]:
+def linear(colour):
     """Return the linear RGB of ``#rrggbb`` (IEC 61966-2-1)."""
     share = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
     return np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(one, other):
     """Return the contrast of two colours (WCAG 2.2, relative luminance)."""
     dark, light = sorted(float(linear(colour) @ [0.2126, 0.7152, 0.0722]) for colour in (one, other))
     return (light + 0.05) / (dark + 0.05)
 
 
-def lab(colour: str, seen: str = "all colours") -> NDArray[np.float64]:
+def lab(colour, seen="all colours"):
     share = XYZ @ np.clip(SEEN[seen] @ linear(colour), 0, 1)
     f = np.where(share > (6 / 29) ** 3, np.cbrt(share), share / (3 * (6 / 29) ** 2) + 4 / 29)
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
 
-def difference(one: str, other: str, seen: str) -> float:
+def difference(one, other, seen):
     return float(np.linalg.norm(lab(one, seen) - lab(other, seen)))
 
 
-def degrees(theme: Theme) -> list[str]:
+def degrees(theme):
     return blend(theme.degree, 6)
 
 
-def test_the_measures_are_those_of_their_sources() -> None:
+def test_the_measures_are_those_of_their_sources():
     assert contrast("#000000", "#ffffff") == 21
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)  # known as just too little
     assert lab("#ffffff") == pytest.approx([100, 0, 0], abs=0.01)
@@ -68,7 +67,7 @@ def test_the_measures_are_those_of_their_sources() -> None:
 
 
 @both
-def test_text_can_be_read_on_every_cell(theme: Theme) -> None:
+def test_text_can_be_read_on_every_cell(theme):
     banks = [*blend(theme.ramp, 32), *blend(theme.faint, 32)]
     written = [(text, cell) for text in (theme.ink, theme.value) for cell in (*banks, theme.idle)]
     written += [(theme.ink, cell) for cell in degrees(theme)[:4]] + [(theme.paper, cell) for cell in degrees(theme)[4:]]
@@ -78,7 +77,7 @@ def test_text_can_be_read_on_every_cell(theme: Theme) -> None:
 
 
 @both
-def test_marks_stand_out_from_what_they_lie_on(theme: Theme) -> None:
+def test_marks_stand_out_from_what_they_lie_on(theme):
     banks = [*blend(theme.ramp, 32), *blend(theme.faint, 32)]
     marks = [(mark, cell) for mark in (theme.frame, theme.conflict) for cell in banks]
     marks += [(line, theme.paper) for line in (theme.line, theme.muted, theme.conflict, theme.ink)]
@@ -87,7 +86,7 @@ def test_marks_stand_out_from_what_they_lie_on(theme: Theme) -> None:
 
 @both
 @pytest.mark.parametrize("seen", SEEN)
-def test_what_has_another_meaning_has_another_colour(theme: Theme, seen: str) -> None:
+def test_what_has_another_meaning_has_another_colour(theme, seen):
     banks = blend(theme.ramp, 32)
     faint = blend(theme.faint, 32)
     held = blend((theme.ramp[0], theme.paper), 5)[2]
@@ -106,13 +105,13 @@ def test_what_has_another_meaning_has_another_colour(theme: Theme, seen: str) ->
 
 
 @both
-def test_banks_grow_lighter_from_first_to_last(theme: Theme) -> None:
+def test_banks_grow_lighter_from_first_to_last(theme):
     lightness = [lab(colour)[0] for colour in blend(theme.ramp, 32)]
     assert all(after >= before for before, after in pairwise(lightness))
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_the_sheet_of_styles_has_the_same_colours_and_enough_contrast(theme: str) -> None:
+def test_the_sheet_of_styles_has_the_same_colours_and_enough_contrast(theme):
     sheet = (assets_dir() / "smemviz.css").read_text("utf-8")
     start = sheet.index(":root {" if theme == "light" else '[data-mantine-color-scheme="dark"] {')
     variables = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", sheet[start : sheet.index("}", start)]))

@@ -14,22 +14,21 @@ from smemviz.figures.drawing.style import THEMES
 from smemviz.figures.registry import FIGURES, FigureInput
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback import H200, request_view
-from smemviz.recordings.data import Launch
 from smemviz.reports.html.report import report_page
 from smemviz.views.degrees import Degrees, degrees_of, described_degrees
 
 
-def conflicting() -> Launch:
+def conflicting():
     return h200("square")["set_row_read_col"]
 
 
-def test_a_row_is_stored_without_a_conflict_and_a_column_read_with_32_words_of_a_bank() -> None:
+def test_a_row_is_stored_without_a_conflict_and_a_column_read_with_32_words_of_a_bank():
     found = degrees_of(conflicting())
     assert found == Degrees({1: 32, 32: 32}, 0, True)
     assert described_degrees(found) == "64 requests to shared memory, 32 of them with a bank conflict, at most 32-way."
 
 
-def test_totals_count_the_whole_grid_and_not_only_what_was_logged() -> None:
+def test_totals_count_the_whole_grid_and_not_only_what_was_logged():
     launch = conflicting()
     made = totals(launch, 1_000_000)  # each of them of degree 1
     assert degrees_of(replace(launch, totals=made)) == Degrees({1: 2 * 1_000_032}, 0, True)
@@ -38,14 +37,14 @@ def test_totals_count_the_whole_grid_and_not_only_what_was_logged() -> None:
     assert described_degrees(before).endswith("Only requests that were logged are counted.")
 
 
-def test_requests_whose_wavefronts_depend_on_the_data_are_left_out_and_that_is_said() -> None:
+def test_requests_whose_wavefronts_depend_on_the_data_are_left_out_and_that_is_said():
     launch = h200("histogram")["count_in_shared_memory"]
     found = degrees_of(launch, Hardware((3, 5)))  # atomics were a loop around a lock
     assert found.uncounted == 128
     assert "128 requests are left out: their wavefronts are not counted." in described_degrees(found)
 
 
-def test_bars_in_conflict_are_hatched_and_every_bar_has_its_number() -> None:
+def test_bars_in_conflict_are_hatched_and_every_bar_has_its_number():
     for theme in ["light", "dark"]:
         figure = degrees(Degrees({1: 5, 3: 7, 32: 1234}, 0, True), theme=theme)
         clean, bad = figure.data
@@ -62,7 +61,7 @@ def test_bars_in_conflict_are_hatched_and_every_bar_has_its_number() -> None:
         assert least_width(figure) == 52 + 16 + 7 * (8 + 7 * len("1,234"))
 
 
-def test_a_launch_without_shared_memory_has_nothing_to_show_and_no_lane_is_no_request() -> None:
+def test_a_launch_without_shared_memory_has_nothing_to_show_and_no_lane_is_no_request():
     found = h200("transpose")
     launch = found["copy"]
     figure = degrees(degrees_of(launch))
@@ -74,7 +73,7 @@ def test_a_launch_without_shared_memory_has_nothing_to_show_and_no_lane_is_no_re
     assert degrees_of(replace(launch, requests=off)).requests == {}
 
 
-def test_the_report_draws_the_bars_and_writes_their_table() -> None:
+def test_the_report_draws_the_bars_and_writes_their_table():
     found = h200("square")
     page = report_page(found, [(found["set_row_read_col"], 1)], H200)
     text = re.sub(r"\s*(<|>)\s*", r"\1", page[page.index("<details>") : page.index("</details>")])
@@ -85,7 +84,7 @@ def test_the_report_draws_the_bars_and_writes_their_table() -> None:
     assert "<td>32-way</td><td>32</td><td>50 %</td>" in text
 
 
-def test_every_text_is_a_message() -> None:
+def test_every_text_is_a_message():
     found, launch = h200("square"), conflicting()
     with pseudo():
         asked = FigureInput(found, H200, "light", request_view(launch))

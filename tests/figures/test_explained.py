@@ -20,7 +20,6 @@ from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.recordings.data import ArrayInfo, Totals
 from smemviz.recordings.file import load
-from smemviz.recordings.recording import Recording
 from smemviz.wording.explanations import Explained, explain
 from smemviz.wording.layout_changes import pad_text, swizzle_text
 from smemviz.wording.patterns import described, distance
@@ -29,27 +28,25 @@ LANES = np.arange(32, dtype=np.int64)
 TILE = ArrayInfo("tile", "shared", (32, 32), (128, 4), "int32", 1024, 1)
 
 
-def gallery(file: str, kernel: str) -> dict[tuple[str, str], Explained]:
+def gallery(file, kernel):
     """Explain a launch of the gallery as the H200 ran it, by source and operation."""
     return explained(h200(file), kernel)
 
 
-def explained(recording: Recording, kernel: str) -> dict[tuple[str, str], Explained]:
+def explained(recording, kernel):
     one = recording[kernel]
     said = explain(one, H200, loaded_sites(recording, one), spelling_of(recording.file_of(one)))
     return {(s.source, s.op): words for s, words in zip(one.sites, said, strict=True)}
 
 
-def one_site(
-    offsets: object, *, op: str = "load", width: int = 4, dtype: str = "int32", size: int = 4096, times: int = 1
-) -> Explained:
+def one_site(offsets, *, op="load", width=4, dtype="int32", size=4096, times=1):
     info = array("held", "shared", (size // width,), 1024, (width,))
     sites = (site("held", "shared", op, width, dtype),)
     rows = [(0, np.where(np.asarray(offsets) < 0, -1, 1024 + np.asarray(offsets)))] * times
     return explain(launch(sites, rows, (info,)))[0]
 
 
-def test_a_column_meets_in_one_bank_and_a_pad_of_one_cures_it() -> None:
+def test_a_column_meets_in_one_bank_and_a_pad_of_one_cures_it():
     said = gallery("square", "set_row_read_col")
     column = said["tile[tx, ty]", "load"]
     assert column.pattern == "stride of 32 words"
@@ -73,7 +70,7 @@ def test_a_column_meets_in_one_bank_and_a_pad_of_one_cures_it() -> None:
     )
 
 
-def test_of_several_patterns_the_costliest_is_told() -> None:
+def test_of_several_patterns_the_costliest_is_told():
     said = gallery("reduce", "neighbours_by_close_threads")["held[i]", "load"]
     assert said.pattern == "mixed: stride of 8 words; stride of 16 words; stride of 32 words and 5 more"
     assert said.because == (
@@ -83,7 +80,7 @@ def test_of_several_patterns_the_costliest_is_told() -> None:
     assert sum(times for _, times in said.patterns) == 48
 
 
-def test_other_kernels_of_the_gallery_are_told_by_their_pattern_its_banks_and_its_fix() -> None:
+def test_other_kernels_of_the_gallery_are_told_by_their_pattern_its_banks_and_its_fix():
     for file, kernel, access, pattern, because, fix in [
         ("square", "set_row_read_col_pad", ("tile[tx, ty]", "load"), "stride of 33 words",
             "Neighbouring lanes are 33 words apart, 1 row down: "
@@ -114,7 +111,7 @@ def test_other_kernels_of_the_gallery_are_told_by_their_pattern_its_banks_and_it
         assert pattern in (said.pattern, None)
 
 
-def test_a_tile_that_a_tensor_copy_fills_gets_a_swizzle_that_copies_have_and_no_pad() -> None:
+def test_a_tile_that_a_tensor_copy_fills_gets_a_swizzle_that_copies_have_and_no_pad():
     folder = resources.kernels_dir() / "hopper/recordings/sm_90"
     recording = load(folder / "turn.cu.smem.npz")
     matrices = next(s for (_, op), s in explained(recording, "turn_plain").items() if op == "ldmatrix_x4")
@@ -126,12 +123,12 @@ def test_a_tile_that_a_tensor_copy_fills_gets_a_swizzle_that_copies_have_and_no_
     )
 
 
-def made(file: str, kernel: str, **constants: int) -> dict[tuple[str, str], Explained]:
+def made(file, kernel, **constants):
     program = read_program(resources.kernels_dir() / f"{file}.py").with_constants(constants)
     return explained(run(program, engine="lockstep"), kernel)
 
 
-def test_squares_whose_side_is_no_power_of_two_get_a_pad_or_a_swizzle_where_one_helps() -> None:
+def test_squares_whose_side_is_no_power_of_two_get_a_pad_or_a_swizzle_where_one_helps():
     for kernel, side, pattern, fix in [
         ("set_row_read_col", 24, None, r"Pad the row of tile by 2.* 30 of .*"),
         ("set_row_read_col", 20, None, r"Pad the row of tile by 2.* 22 of .*"),
@@ -151,7 +148,7 @@ def test_squares_whose_side_is_no_power_of_two_get_a_pad_or_a_swizzle_where_one_
     )
 
 
-def test_columns_that_are_no_power_of_two_are_irregular_and_get_a_pad_all_the_same() -> None:
+def test_columns_that_are_no_power_of_two_are_irregular_and_get_a_pad_all_the_same():
     said = made("rectangle", "set_row_read_col", BDIMY=20)["tile[icol, irow]", "load"]
     assert said.pattern == "mixed: irregular; groups of 16 lanes: 32 words, then -127 words"
     assert said.because == (
@@ -166,7 +163,7 @@ def test_columns_that_are_no_power_of_two_are_irregular_and_get_a_pad_all_the_sa
     assert [score.wavefronts for score in said.pad.after] == [20, 36]
 
 
-def test_an_atomic_says_which_lanes_wait_for_which_and_what_cannot_be_known() -> None:
+def test_an_atomic_says_which_lanes_wait_for_which_and_what_cannot_be_known():
     said = one_site(np.zeros(32), op="atomic_add")
     together = "All lanes ask for the same element: an atomic serves the 32 lanes one after the other, 32-way."
     assert said.because == together
@@ -181,7 +178,7 @@ def test_an_atomic_says_which_lanes_wait_for_which_and_what_cannot_be_known() ->
     assert (said.because, said.fix) == (f"Neighbouring lanes are 1 word apart: {loop}", None)
 
 
-def test_one_element_for_all_lanes_is_broadcast_or_kept_once() -> None:
+def test_one_element_for_all_lanes_is_broadcast_or_kept_once():
     for op, width, dtype, said in [
         ("load", 4, "int32", "it is broadcast to all of them"),
         ("load", 16, "complex128", "2 wavefronts broadcast it to all of them, group of lanes by group"),  # by 16 lanes
@@ -193,7 +190,7 @@ def test_one_element_for_all_lanes_is_broadcast_or_kept_once() -> None:
         assert because == f"All lanes ask for the same element: {said}."
 
 
-def test_wide_elements_are_served_in_phases() -> None:
+def test_wide_elements_are_served_in_phases():
     said = one_site(264 * LANES, width=8, dtype="float64", size=16384)
     assert said.because == (
         "Neighbouring lanes are 66 words apart: 16 lanes are served together, and in units of 8 bytes "
@@ -203,7 +200,7 @@ def test_wide_elements_are_served_in_phases() -> None:
     assert conflict.because.endswith("gcd(32, 16) = 16, so 16 lanes fall into 1 of 16 pairs of banks, 16-way.")
 
 
-def test_on_fermi_a_request_of_16_bytes_is_one_way_more() -> None:
+def test_on_fermi_a_request_of_16_bytes_is_one_way_more():
     info = array("held", "shared", (1024,), 1024, (16,))
     rows = [(0, 1024 + 16 * LANES)]
     (said,) = explain(launch((site("held", "shared", "load", 16, "complex128"),), rows, (info,)), Hardware((2, 0)))
@@ -215,7 +212,7 @@ def test_on_fermi_a_request_of_16_bytes_is_one_way_more() -> None:
     assert said.fix is None
 
 
-def test_a_pad_that_does_not_fit_is_told_so() -> None:
+def test_a_pad_that_does_not_fit_is_told_so():
     info = array("held", "shared", (96, 128), 1024, (512, 4))
     one = replace(launch((site("held", "shared", "load"),), [(0, 1024 + 512 * LANES)], (info,)), shared_bytes=49152)
     (said,) = explain(one)
@@ -226,7 +223,7 @@ def test_a_pad_that_does_not_fit_is_told_so() -> None:
     )
 
 
-def test_what_was_not_logged_is_not_spoken_for() -> None:
+def test_what_was_not_logged_is_not_spoken_for():
     degrees = np.zeros((1, 33), np.int64)
     degrees[0, 32] = 7
     totals = Totals(*(np.array([n]) for n in (7, 224, 7, 0)), degrees)
@@ -237,7 +234,7 @@ def test_what_was_not_logged_is_not_spoken_for() -> None:
     assert explain(one) == (Explained((), "unknown", "None of its requests was logged."),)
 
 
-def test_another_bank_mode_is_explained_by_its_own_counts() -> None:
+def test_another_bank_mode_is_explained_by_its_own_counts():
     for bank_bytes in [4, 8]:
         info = array("held", "shared", (1024,), 0)
         one = launch((site("held", "shared", "load"),), [(0, 128 * LANES)], (info,))
@@ -254,7 +251,7 @@ def test_another_bank_mode_is_explained_by_its_own_counts() -> None:
     active=st.integers(1, 32),
     op=st.sampled_from(["load", "store"]),
 )
-def test_the_degree_in_the_sentence_is_the_one_that_is_counted(width: int, stride: int, active: int, op: str) -> None:
+def test_the_degree_in_the_sentence_is_the_one_that_is_counted(width, stride, active, op):
     offsets = np.where(active > LANES, 70 * 32 * width + stride * width * LANES, -1)
     info = array("held", "shared", (9000,), 1024, (width,))
     one = launch((site("held", "shared", op, width),), [(0, np.where(offsets < 0, -1, 1024 + offsets))], (info,))
@@ -264,14 +261,14 @@ def test_the_degree_in_the_sentence_is_the_one_that_is_counted(width: int, strid
     assert (said.fix is None) == (row.excess == 0)
 
 
-def test_distances_are_in_words_where_they_can_be_and_a_pad_is_written_as_a_shape() -> None:
+def test_distances_are_in_words_where_they_can_be_and_a_pad_is_written_as_a_shape():
     assert [distance(n) for n in (4, 128, -4, -12, 1, 6, 0)] == [
         "1 word", "32 words", "-1 word", "-3 words", "1 byte", "6 bytes", "0 words"
     ]  # fmt: skip
     assert pad_text(TILE, Pad(32, 2), 256) == "pad the row of tile by 2, (32, 32) -> (32, 34) (256 bytes more)"
 
 
-def test_groups_are_described_from_the_inside_out() -> None:
+def test_groups_are_described_from_the_inside_out():
     for levels, text in [
         ([(4, 0), (8, 4)], "lanes in groups of 4 ask for the same element, the groups 1 word apart"),
         ([(16, 4), (2, 0)], "lanes in groups of 16 are 1 word apart, the groups at the same place"),
@@ -283,7 +280,7 @@ def test_groups_are_described_from_the_inside_out() -> None:
         assert described(Pattern("groups", tuple(Level(*level) for level in levels)), None) == text
 
 
-def test_steps_of_the_index_are_told_by_row_and_column() -> None:
+def test_steps_of_the_index_are_told_by_row_and_column():
     for steps, text in [
         ((1, 0), "1 row down"),
         ((-2, 0), "2 rows up"),
@@ -298,7 +295,7 @@ def test_steps_of_the_index_are_told_by_row_and_column() -> None:
         assert described(pattern, steps, CUDA_CPP.spelling).endswith(text.replace("(1, 0, 0)", "[1][0][0]"))
 
 
-def test_a_swizzle_is_written_as_an_index() -> None:
+def test_a_swizzle_is_written_as_an_index():
     for shape, swizzle, text in [
         ((32, 32), Swizzle(32, 5), "swizzle to tile[r, c ^ r]"),
         ((64, 32), Swizzle(32, 5), "swizzle to tile[r, c ^ (r % 32)]"),

@@ -1,7 +1,6 @@
 """Explanations in a language in brackets: every word is a message or data, and none stays for the next reader."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,7 +21,7 @@ from smemviz.recordings.data import ArrayInfo, Totals
 from smemviz.views.across_gpus import gpu_rows, gpus_headline
 from smemviz.views.layout_lab import SetUp
 from smemviz.views.layout_search import layout_heads, layout_rows, layouts_text
-from smemviz.wording.explanations import Explained, Explaining
+from smemviz.wording.explanations import Explaining
 from smemviz.wording.impact import Measured, impact
 from smemviz.wording.labels import capital, clause, sentences
 from smemviz.wording.layout_changes import change_text
@@ -33,13 +32,13 @@ LANES = np.arange(32, dtype=np.int64)
 CODE = ("gcd", "r", "c", "i")  # gcd(32, 32), tile[r, c ^ r], i + i // 32
 
 
-def texts(said: Explained) -> list[str]:
+def texts(said):
     return [text for text in (said.pattern, said.because, said.fix) if text]
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
-def test_every_site_of_the_gallery_is_explained_in_messages_and_in_english_to_the_next_reader(path: Path) -> None:
+def test_every_site_of_the_gallery_is_explained_in_messages_and_in_english_to_the_next_reader(path):
     for one in {one.kernel: one for one in h200(path.stem).launches}.values():
         explaining, sites = Explaining(one), range(len(one.sites))
         with pseudo():
@@ -49,16 +48,14 @@ def test_every_site_of_the_gallery_is_explained_in_messages_and_in_english_to_th
         assert not any("⟦" in text for i in sites for text in texts(explaining.site(i)))
 
 
-def one_site(
-    offsets: object, *, op: str = "load", width: int = 4, dtype: str = "int32", size: int = 16384, **changed: object
-) -> list[str]:
+def one_site(offsets, *, op="load", width=4, dtype="int32", size=16384, **changed):
     info = array("held", "shared", (size // width,), 1024, (width,))
     sites = (site("held", "shared", op, width, dtype),)
     rows = [(0, np.where(np.asarray(offsets) < 0, -1, 1024 + np.asarray(offsets)))]
     return texts(Explaining(replace(launch(sites, rows, (info,)), **changed)).site(0))
 
 
-def test_what_the_gallery_does_not_have_is_said_in_messages_too() -> None:
+def test_what_the_gallery_does_not_have_is_said_in_messages_too():
     degrees = np.zeros((1, 33), np.int64)
     degrees[0, 32] = 7
     partly = Totals(*(np.array([n]) for n in (7, 224, 7, 0)), degrees)
@@ -93,7 +90,7 @@ GROUPS = [
 ]  # fmt: skip
 
 
-def test_patterns_and_steps_are_messages() -> None:
+def test_patterns_and_steps_are_messages():
     groups = [Pattern("groups", tuple(Level(*level) for level in levels)) for levels in GROUPS]
     column = Pattern("stride", (Level(32, -128),))
     steps = [(1, 0), (-2, 0), (0, 1), (0, -1), (1, 1), (1, 0, 0), (0, 0)]
@@ -105,12 +102,12 @@ def test_patterns_and_steps_are_messages() -> None:
         assert forgotten([*said, *named]) == []
 
 
-def test_an_index_that_stays_has_no_step() -> None:
+def test_an_index_that_stays_has_no_step():
     """Lanes a byte apart in one element of two dimensions: there is no step to tell."""
     assert described(Pattern("stride", (Level(4, 1),)), (0, 0)) == "neighbouring lanes are 1 byte apart"
 
 
-def test_changes_are_messages() -> None:
+def test_changes_are_messages():
     for written in [True, False]:
         flat = ArrayInfo("held", "shared", (1024,), (4,), "int32", 0, 1)
         planes = ArrayInfo("held", "shared", (4, 3, 32), (384, 128, 4), "int32", 0, 1)
@@ -125,7 +122,7 @@ def test_changes_are_messages() -> None:
             assert forgotten(said, [*CODE, "held", "IPAD"]) == []
 
 
-def test_what_excess_costs_is_said_in_messages() -> None:
+def test_what_excess_costs_is_said_in_messages():
     recording = measured_recording()
     device, launches = recording.device, recording.launches
     assert device is not None
@@ -148,7 +145,7 @@ def test_what_excess_costs_is_said_in_messages() -> None:
     assert english.sentence.startswith("992 wavefronts in excess take 992 cycles, ")
 
 
-def test_why_gpus_differ_is_said_in_messages() -> None:
+def test_why_gpus_differ_is_said_in_messages():
     for access in [
         Access(128 * LANES[None], 4, "load", "float32"),
         Access(16 * LANES[None], 16, "load", "complex128"),
@@ -168,7 +165,7 @@ def test_why_gpus_differ_is_said_in_messages() -> None:
                 assert not any(row.quoted for row in rows)
 
 
-def test_layouts_that_were_found_are_told_in_messages() -> None:
+def test_layouts_that_were_found_are_told_in_messages():
     layouts = ("32x32 float32", "32x32 float32; pad=1", "32x32 float32; pad=32", "32x32 float32; swizzle=xor 5 0 0")
     for text in layouts:
         setup = SetUp(layout_of(text), (access_of("row; op=store"), access_of("column")), H200)
@@ -182,7 +179,7 @@ def test_layouts_that_were_found_are_told_in_messages() -> None:
             assert forgotten(said, ["xor", "Swizzle"]) == []
 
 
-def test_english_alone_begins_sentences_with_a_capital() -> None:
+def test_english_alone_begins_sentences_with_a_capital():
     said = "tile is padded"
     assert (capital(said), clause("A lock. Or two.")) == ("Tile is padded", "a lock. Or two")
     assert sentences("One.", "", "Two.") == "One. Two."

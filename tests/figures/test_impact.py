@@ -2,14 +2,14 @@ from dataclasses import replace
 
 from helpers.measured import measured_recording, timing
 
-from smemviz.wording.impact import Impact, Measured, impact
+from smemviz.wording.impact import Measured, impact
 
 RECORDING = measured_recording()
 DEVICE = RECORDING.device
 assert DEVICE is not None
 
 
-def measured(kernel: str, **changed: object) -> Measured:
+def measured(kernel, **changed):
     launch = RECORDING[kernel]
     assert launch.time is not None
     assert DEVICE is not None
@@ -19,11 +19,11 @@ def measured(kernel: str, **changed: object) -> Measured:
 ALL = [measured(launch.kernel) for launch in RECORDING.launches]
 
 
-def said(one: Measured) -> Impact:
+def said(one):
     return impact(one, ALL)
 
 
-def test_992_wavefronts_take_half_a_microsecond_and_the_clock_agrees() -> None:
+def test_992_wavefronts_take_half_a_microsecond_and_the_clock_agrees():
     # 992 cycles at 1,984 MHz; row/row takes 0.25 us net, row/column 0.75.
     found = said(measured("set_row_read_col"))
     assert found.answer == "Yes"
@@ -37,13 +37,13 @@ def test_992_wavefronts_take_half_a_microsecond_and_the_clock_agrees() -> None:
     )
 
 
-def test_without_excess_there_is_nothing_to_lose() -> None:
+def test_without_excess_there_is_nothing_to_lose():
     found = said(measured("set_row_read_row"))
     assert (found.answer, found.share, found.basis) == ("No", 0.0, "")
     assert found.sentence == "There are no excess wavefronts: bank conflicts cost this launch nothing."
 
 
-def test_where_the_clock_and_the_count_disagree_one_sentence_says_so() -> None:
+def test_where_the_clock_and_the_count_disagree_one_sentence_says_so():
     less = said(measured("set_row_read_col", time=timing(1.1)))
     assert less.sentence.endswith(
         "The clock shows less: set_row_read_row, which has none, takes only 0.350 µs less; the rest is hidden."
@@ -63,7 +63,7 @@ def test_where_the_clock_and_the_count_disagree_one_sentence_says_so() -> None:
     assert unseen.sentence.endswith("The clock does not show it: set_row_read_row, which has none, takes no less.")
 
 
-def test_a_launch_is_compared_with_the_same_work_only() -> None:
+def test_a_launch_is_compared_with_the_same_work_only():
     one = measured("set_row_read_col")
     peer = measured("set_row_read_row")
     logged = peer.launch.requests.site == 2  # the global store alone: a kernel that uses no shared memory
@@ -78,7 +78,7 @@ def test_a_launch_is_compared_with_the_same_work_only() -> None:
     assert impact(one, others).sentence.endswith("67 % of the 0.750 µs net.")
 
 
-def test_what_the_hardware_counted_goes_before_what_was_recorded() -> None:
+def test_what_the_hardware_counted_goes_before_what_was_recorded():
     # As when the compiler merges: 100 wavefronts where 92 would do.
     launch = RECORDING["set_row_read_col"]
     rows = [launch.hardware[0], replace(launch.hardware[1], wavefronts=100, ideal=92), launch.hardware[2]]
@@ -88,7 +88,7 @@ def test_what_the_hardware_counted_goes_before_what_was_recorded() -> None:
     assert plain.basis.startswith("Excess by the rule for compute capability 9.0; ")
 
 
-def test_what_is_not_known_is_not_guessed() -> None:
+def test_what_is_not_known_is_not_guessed():
     blind = said(measured("set_row_read_col", time=timing(1.25, conditions={})))
     assert blind.answer == "Not known"
     assert blind.sentence == (
@@ -100,7 +100,7 @@ def test_what_is_not_known_is_not_guessed() -> None:
     assert large.sentence.endswith("how many multiprocessors this card has is not known, so neither is the time.")
 
 
-def test_blocks_share_the_loss_and_without_calibration_the_documented_cycle_is_named() -> None:
+def test_blocks_share_the_loss_and_without_calibration_the_documented_cycle_is_named():
     # 992 cycles over 132 multiprocessors at 1,984 MHz: 3.8 ns of 750.
     found = said(measured("set_row_read_col", launch=replace(RECORDING["set_row_read_col"], grid=(200, 1, 1))))
     assert found.answer == "Hardly"

@@ -2,7 +2,7 @@
 
 import ast
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -30,10 +30,8 @@ from smemviz.i18n import speaking
 from smemviz.model.counting.global_traffic import traffic_of
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.playback import RequestView, request_view, worst_request
-from smemviz.recordings.data import Launch
+from smemviz.model.playback import request_view, worst_request
 from smemviz.recordings.findings import LAUNCH_REFUSED, MAIN_FAILED, Finding
-from smemviz.recordings.recording import Recording
 from smemviz.views import comparison as compared
 from smemviz.views.comparison import Entry, time_origin, to_csv
 from smemviz.views.degrees import degrees_of
@@ -68,11 +66,11 @@ SEEN = (
 
 
 @cache
-def recording(file: str) -> Recording:
+def recording(file):
     return h200(file)
 
 
-def pictures(now: RequestView, hardware: Hardware) -> Iterator[go.Figure]:
+def pictures(now, hardware):
     launch = now.launch
     names = [array.name for array in launch.shared_arrays] or [""]
     for view in ("declared", "physical"):
@@ -86,12 +84,12 @@ def pictures(now: RequestView, hardware: Hardware) -> Iterator[go.Figure]:
             yield touched_elements(now, shown_array(now, array, whole=whole))
 
 
-def sentences(now: RequestView, hardware: Hardware) -> Iterator[str]:
+def sentences(now, hardware):
     yield present(now, hardware)
     yield from (described_counts(now, shown_array(now, array)) for array in accessed(now.launch))
 
 
-def drawn(found: Recording, launch: Launch, hardware: Hardware = H200) -> list[Any]:
+def drawn(found, launch, hardware=H200):
     rows = summarize(launch, hardware)
     at = [
         worst_request(launch, hardware),
@@ -115,7 +113,7 @@ def drawn(found: Recording, launch: Launch, hardware: Hardware = H200) -> list[A
     return shown + ([times(launch.time)] if launch.time else [])
 
 
-def entries(*, timed: bool = True) -> list[Entry]:
+def entries(*, timed=True):
     found = recording("square")
     assert found.device
     kernels = ("set_row_read_row", "set_row_read_col", "set_col_read_col")
@@ -127,7 +125,7 @@ def entries(*, timed: bool = True) -> list[Entry]:
     ]
 
 
-def side_by_side() -> list[Any]:
+def side_by_side():
     shown: list[Any] = []
     for timed in (True, False):
         rows = compared.compared(entries(timed=timed))
@@ -137,7 +135,7 @@ def side_by_side() -> list[Any]:
     return [*shown, compared.headline(naive), wavefront_bars(naive), sector_bars(naive)]
 
 
-def names(found: Recording, launch: Launch | None = None) -> list[str]:
+def names(found, launch=None):
     """Return what is shown of a recording and no language translates: its source with every name in it."""
     assert found.device
     known = [found.device.name, found.device.driver, *(one.kernel for one in found.launches)]
@@ -149,7 +147,7 @@ def names(found: Recording, launch: Launch | None = None) -> list[str]:
     return known
 
 
-def read(shown: list[Any]) -> list[Any]:
+def read(shown):
     """Return figures without the source of the kernel in them, with what they say to those who do not see them."""
     found: list[Any] = []
     for one in shown:
@@ -167,12 +165,12 @@ def read(shown: list[Any]) -> list[Any]:
     return found
 
 
-def badges(figure: go.Figure) -> list[str]:
+def badges(figure):
     rows = [text for trace in figure.data if trace.meta == CHARACTERS for text in trace.text]
     return [text.replace("</b>", "") for text in rows if "⟦" in text or "·" in text]
 
 
-def strings(value: object) -> list[str]:
+def strings(value):
     if isinstance(value, str):
         return [value]
     if isinstance(value, Mapping):
@@ -180,13 +178,13 @@ def strings(value: object) -> list[str]:
     return [text for part in value for text in strings(part)] if isinstance(value, list | tuple) else []
 
 
-def as_json(shown: list[Any]) -> list[str]:
+def as_json(shown):
     return [one.to_json() if isinstance(one, go.Figure) else json.dumps(one) for one in shown]
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("seen", SEEN, ids=lambda seen: f"{seen.file}-{seen.kernel}-{seen.hardware.key}")
-def test_every_text_of_a_launch_is_a_message_or_data_and_none_stays_for_the_next(seen: Seen) -> None:
+def test_every_text_of_a_launch_is_a_message_or_data_and_none_stays_for_the_next(seen):
     found, launch = recording(seen.file), recording(seen.file)[seen.kernel]
     english = as_json(drawn(found, launch, seen.hardware))
     with pseudo():
@@ -197,7 +195,7 @@ def test_every_text_of_a_launch_is_a_message_or_data_and_none_stays_for_the_next
 
 
 @pytest.mark.parametrize("sites", [pytest.param(True, marks=pytest.mark.exhaustive), False])
-def test_what_there_is_not_is_said_in_messages(sites: bool) -> None:
+def test_what_there_is_not_is_said_in_messages(sites):
     found = replace(recording("square"), device=None, engine="lockstep")
     launch = found["set_row_read_col"]
     none = launch.requests.select(launch.requests.site < 0)
@@ -208,7 +206,7 @@ def test_what_there_is_not_is_said_in_messages(sites: bool) -> None:
     assert len(shown) > 10
 
 
-def test_launches_side_by_side_are_compared_in_messages() -> None:
+def test_launches_side_by_side_are_compared_in_messages():
     english = as_json(side_by_side())
     with pseudo():
         shown = side_by_side()
@@ -217,7 +215,7 @@ def test_launches_side_by_side_are_compared_in_messages() -> None:
     assert as_json(side_by_side()) == english
 
 
-def test_a_csv_stays_english() -> None:
+def test_a_csv_stays_english():
     rows = compared.compared(entries())
     english = to_csv(rows)
     with pseudo():
@@ -225,7 +223,7 @@ def test_a_csv_stays_english() -> None:
 
 
 @pytest.mark.parametrize("file", ["latency", "square", "rectangle", "reverse"])
-def test_published_figures_are_told_in_messages(file: str) -> None:
+def test_published_figures_are_told_in_messages(file):
     english = published(recording(file))
     with pseudo():
         rows = published(recording(file))
@@ -237,7 +235,7 @@ def test_published_figures_are_told_in_messages(file: str) -> None:
     assert published(recording(file)) == english
 
 
-def test_mistakes_are_told_in_messages_around_what_the_engine_said() -> None:
+def test_mistakes_are_told_in_messages_around_what_the_engine_said():
     found = recording("square")
     kinds = (
         "race",
@@ -262,20 +260,20 @@ def test_mistakes_are_told_in_messages_around_what_the_engine_said() -> None:
     assert len(texts) == len(kinds)
 
 
-def test_numbers_with_their_nouns_are_messages() -> None:
+def test_numbers_with_their_nouns_are_messages():
     with pseudo():
         assert forgotten([count(n, noun) for noun in COUNTED for n in (0, 1, 2)]) == []
         assert forgotten([duration(0.0001), percent(0.0001)]) == []
 
 
 @pytest.mark.exhaustive
-def test_every_noun_that_is_counted_anywhere_is_a_message() -> None:
+def test_every_noun_that_is_counted_anywhere_is_a_message():
     nouns = {noun for file in (ROOT / "smemviz").rglob("*.py") for noun in _counted(ast.parse(file.read_text()))}
     assert {"wavefront", "lane", "sector"} <= nouns
     assert nouns - set(COUNTED) == set()
 
 
-def _counted(tree: ast.Module) -> set[str]:
+def _counted(tree):
     """Return the nouns that a module gives to ``labels.count``, where it takes that name from there."""
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
     if not any(node.module == "smemviz.wording.labels" and "count" in {a.name for a in node.names} for node in imports):
@@ -285,7 +283,7 @@ def _counted(tree: ast.Module) -> set[str]:
     return {str(noun.value) for noun in given if isinstance(noun, ast.Constant)}
 
 
-def test_fonts_with_the_letters_of_a_language_come_first_of_those_with_chinese_characters() -> None:
+def test_fonts_with_the_letters_of_a_language_come_first_of_those_with_chinese_characters():
     for say, korean, chinese in [
         (font, "Malgun Gothic", "Microsoft YaHei"),
         (mono, "Malgun Gothic", "Microsoft YaHei"),
@@ -301,11 +299,11 @@ def test_fonts_with_the_letters_of_a_language_come_first_of_those_with_chinese_c
             assert named.index(first) < named.index(second)
 
 
-def test_english_pictures_name_the_fonts_they_did() -> None:
+def test_english_pictures_name_the_fonts_they_did():
     assert banks(worst_request(recording("square")["set_row_read_col"])).layout.font.family == FONT
 
 
-def test_a_letter_of_korean_or_chinese_is_as_wide_as_the_type_is_high() -> None:
+def test_a_letter_of_korean_or_chinese_is_as_wide_as_the_type_is_high():
     assert characters("32 lanes") == 8
     assert characters("32개 레인") == 3 + 6  # three such letters, each 1 / 0.58 digits wide
     assert characters("冲突") == 4  # rounded up

@@ -12,17 +12,15 @@ from smemviz.frontends.reading import parse_program, read_program
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.playback import worst_request
 from smemviz.paths import kernels_dir
-from smemviz.recordings.data import Launch
 from smemviz.recordings.places import access_of, place_of, site_at
-from smemviz.recordings.recording import Recording
 from smemviz.wording.sentences import findings_of
 
 
-def recorded(file: str, **constants: int) -> Recording:
+def recorded(file, **constants):
     return run(read_program(kernels_dir() / f"{file}.py").with_constants(constants), engine="lockstep")
 
 
-def shown(recording: Recording, launch: Launch, **query: str) -> str:
+def shown(recording, launch, **query):
     row = request_view_of(recording, launch, H200, LookState.read(query)).row
     assert row is not None
     site = launch.sites[launch.requests.site[row]]
@@ -30,11 +28,11 @@ def shown(recording: Recording, launch: Launch, **query: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def square() -> Recording:
+def square():
     return recorded("square")
 
 
-def test_without_a_conflict_the_padded_column_is_shown(square: Recording) -> None:
+def test_without_a_conflict_the_padded_column_is_shown(square):
     launch = square["set_row_read_col_pad"]
     assert shown(square, launch) == "load tile[tx, ty]"
     row = worst_request(launch).row
@@ -42,7 +40,7 @@ def test_without_a_conflict_the_padded_column_is_shown(square: Recording) -> Non
     assert sorted(launch.requests.addresses[row] // 4 % 32) == list(range(32))
 
 
-def test_a_pad_that_goes_and_comes_back_shows_one_access(square: Recording) -> None:
+def test_a_pad_that_goes_and_comes_back_shows_one_access(square):
     launch = square["set_row_read_col_pad"]
     place = place_of(launch, site_of(launch, "tile[ty, tx]"))
     bare = recorded("square", IPAD=0)
@@ -51,7 +49,7 @@ def test_a_pad_that_goes_and_comes_back_shows_one_access(square: Recording) -> N
     assert shown(bare, bare["set_row_read_col_pad"], at="nowhere") == "load tile[tx, ty]"
 
 
-def test_another_kernel_shows_the_access_that_is_written_alike(square: Recording) -> None:
+def test_another_kernel_shows_the_access_that_is_written_alike(square):
     launch, other = square["set_row_read_row"], square["set_row_read_col"]
     load = site_of(launch, "tile[ty, tx]", "load")
     assert other.sites[site_at(square, other, place_of(launch, load)) or 0].source == "tile[tx, ty]"  # the same array
@@ -61,14 +59,14 @@ def test_another_kernel_shows_the_access_that_is_written_alike(square: Recording
     assert site_at(square, other, "1:0") is None
 
 
-def test_a_function_that_is_reached_twice_has_two_places() -> None:
+def test_a_function_that_is_reached_twice_has_two_places():
     recording = recorded("reduce")
     for launch in recording.launches:
         places = [place_of(launch, i) for i in range(len(launch.sites))]
         assert [site_at(recording, launch, place) for place in places] == list(range(len(places)))
 
 
-def test_a_kernel_with_a_mistake_shows_where_it_was_met() -> None:
+def test_a_kernel_with_a_mistake_shows_where_it_was_met():
     recording = recorded("mistakes")
     launch = recording["no_second_barrier"]
     first = findings_of(recording, launch)[0]
@@ -82,7 +80,7 @@ def test_a_kernel_with_a_mistake_shows_where_it_was_met() -> None:
     assert access_of(recording, barrier, findings_of(recording, barrier)[0]) is None
 
 
-def test_of_two_accesses_to_an_array_in_a_line_that_with_the_mistake_is_shown() -> None:
+def test_of_two_accesses_to_an_array_in_a_line_that_with_the_mistake_is_shown():
     for index, element in [("i - 1", "a[-1]"), ("i + 32", "a[32]")]:
         recording = run(parse_program(SHORT.replace("= a[i]", f"= a[i] + a[{index}]"), "short.py"), engine="lockstep")
         launch = recording["strided"]
@@ -94,5 +92,5 @@ def test_of_two_accesses_to_an_array_in_a_line_that_with_the_mistake_is_shown() 
         assert access_of(recording, launch, old) == (site_of(launch, "a[i]"), 0, 0)
 
 
-def site_of(launch: Launch, source: str, op: str = "") -> int:
+def site_of(launch, source, op=""):
     return next(i for i, site in enumerate(launch.sites) if site.source == source and site.op.startswith(op))

@@ -24,7 +24,7 @@ from smemviz.views.matmul_products import (
 SIZE = SIZES[2]
 
 
-def test_products_have_what_was_measured_of_them_and_the_ratio_to_cublas() -> None:
+def test_products_have_what_was_measured_of_them_and_the_ratio_to_cublas():
     naive, tiled, integer = products(SIZE, 32, {}, sweep())
     assert (naive.kernel, tiled.kernel, integer.kernel) == ("naive", "tiled", "tiled_integer")
     assert (naive.ratio_text(), tiled.ratio_text()) == ("5 %", "50 %")
@@ -34,14 +34,14 @@ def test_products_have_what_was_measured_of_them_and_the_ratio_to_cublas() -> No
     assert tiled.counted == "card"
 
 
-def test_live_counts_go_before_those_of_the_card() -> None:
+def test_live_counts_go_before_those_of_the_card():
     moved = Traffic(1, 2, 3, 4, 5, 0, 1, 6)
     rows = products(SIZES[0], 32, {"tiled": Counted(SIZES[0], (2, 2, 1), moved)}, sweep())
     assert [row.kernel for row in rows] == ["tiled", "naive", "tiled_integer"]
     assert (rows[0].moved, rows[0].counted, rows[0].formula) == (moved, "lockstep", 2 * 64**3 // 32)
 
 
-def test_a_larger_size_is_scaled_where_the_card_did_not_count() -> None:
+def test_a_larger_size_is_scaled_where_the_card_did_not_count():
     known = Counted(SIZES[0], (2, 2, 1), Traffic(1, 2, 3, 4, 5, 6, 7, 8))
     (row, *_) = products(Size(192, 192, 192), 32, {"tiled": known}, sweep())
     assert row.counted == "scaled"
@@ -52,7 +52,7 @@ def test_a_larger_size_is_scaled_where_the_card_did_not_count() -> None:
     assert scaled.counted == "card"  # its grid of 2 x 2 is not 16 times that of 64
 
 
-def test_without_shared_memory_the_formula_is_2_s_cubed() -> None:
+def test_without_shared_memory_the_formula_is_2_s_cubed():
     moved = Traffic(1, 2, 3, 0, 0, 0, 0)
     (row,) = products(SIZES[0], 32, {"naive": Counted(SIZES[0], (2, 2, 1), moved)}, None)
     assert row.formula == 2 * 64**3
@@ -60,7 +60,7 @@ def test_without_shared_memory_the_formula_is_2_s_cubed() -> None:
     assert row.error_text() == "not measured"
 
 
-def test_other_tiles_are_not_mixed_in_and_leave_a_sentence_in_place_of_the_roofline() -> None:
+def test_other_tiles_are_not_mixed_in_and_leave_a_sentence_in_place_of_the_roofline():
     assert products(SIZE, 16, {}, sweep()) == ()
     assert points_at(sweep(), SIZE, 16).keys() == {CUBLAS, "NumPy", "three loops"}
     assert measured_sizes(sweep(), 16) == []
@@ -68,7 +68,7 @@ def test_other_tiles_are_not_mixed_in_and_leave_a_sentence_in_place_of_the_roofl
     assert figure.layout.annotations[0].text == "No kernel was both timed and counted at this size."
 
 
-def test_the_headline_compares_with_cublas_or_says_what_tiles_save() -> None:
+def test_the_headline_compares_with_cublas_or_says_what_tiles_save():
     assert headline(products(SIZE, 32, {}, sweep()), 32) == "tiled reaches 50 % of cuBLAS, naive 5 %"
     live = {
         "naive": Counted(SIZES[0], (1, 1, 1), Traffic(1, 40, 3, 0, 0, 0, 0)),
@@ -77,14 +77,14 @@ def test_the_headline_compares_with_cublas_or_says_what_tiles_save() -> None:
     assert headline(products(SIZES[0], 16, live, None), 16) == "Tiles of 16 by 16: 8 times fewer sectors to load"
 
 
-def test_the_nearest_ceiling_is_the_one_a_kernel_uses_most_of() -> None:
+def test_the_nearest_ceiling_is_the_one_a_kernel_uses_most_of():
     naive, tiled, integer = products(SIZE, 32, {}, sweep())
     assert nearest_ceiling(naive, sweep()) == ("float32", pytest.approx(2.5 / 60))
     assert nearest_ceiling(tiled, sweep()) == ("float32", pytest.approx(25 / 60))
     assert nearest_ceiling(integer, sweep())[0] == "shared read"  # type: ignore[index]
 
 
-def test_the_roofline_shows_each_kernel_where_it_was_measured() -> None:
+def test_the_roofline_shows_each_kernel_where_it_was_measured():
     rows = products(SIZE, 32, {}, sweep())
     figure = roofline(rows, sweep(), points_at(sweep(), SIZE, 32)[CUBLAS])
     kernels, memory, cache, cublas = figure.data
@@ -98,7 +98,7 @@ def test_the_roofline_shows_each_kernel_where_it_was_measured() -> None:
     assert {"memory copy 4 TB/s", "L2 read 6 TB/s", "each element once: 682.7 "} <= set(said)
 
 
-def test_the_sweep_has_a_line_per_kernel_named_at_its_end() -> None:
+def test_the_sweep_has_a_line_per_kernel_named_at_its_end():
     figure = sweep_lines(sweep(), 32)
     lines = {line.name: list(zip(line.x, line.y, strict=True)) for line in figure.data}
     assert [x for x, _ in lines["tiled"]] == [64, 1024, 4096]
@@ -110,14 +110,14 @@ def test_the_sweep_has_a_line_per_kernel_named_at_its_end() -> None:
     assert sweep_lines(None, 8).layout.annotations[0].text == "Nothing was measured with tiles of 8."
 
 
-def test_labels_are_moved_apart_and_keep_their_order() -> None:
+def test_labels_are_moved_apart_and_keep_their_order():
     assert spread_labels([0.5, 0.1, 0.52], 0.1) == pytest.approx([0.5, 0.1, 0.6])
     moved = spread_labels([1.0, 0.99, 0.98], 0.1)
     assert moved == pytest.approx([1.0, 0.9, 0.8])
     assert np.argsort(moved).tolist() == [2, 1, 0]
 
 
-def test_savings_are_drawn_against_the_width_of_the_tile() -> None:
+def test_savings_are_drawn_against_the_width_of_the_tile():
     size = Size(64, 64, 64)
     saving = Saving(16, size, Traffic(0, 32768, 0, 0, 0, 0, 0, 524288), Traffic(0, 4096, 0, 1, 1, 0, 1, 32768))
     elements, sectors, formula = loads_bars([saving]).data
@@ -127,7 +127,7 @@ def test_savings_are_drawn_against_the_width_of_the_tile() -> None:
     assert loads_bars([unknown]).data[0].text[0] == "not counted"
 
 
-def test_published_times_stand_beside_ours_with_their_hardware() -> None:
+def test_published_times_stand_beside_ours_with_their_hardware():
     rows = {(row.quoted.size.name, row.quoted.work): row for row in beside(sweep())}
     assert len(rows) == len(QUOTED)
     naive = rows["1024", "naive"]
@@ -149,7 +149,7 @@ def test_published_times_stand_beside_ours_with_their_hardware() -> None:
     assert "start-up, allocation and two of the three copies" in FAILED_LAUNCH
 
 
-def test_ours_is_measured_with_tiles_as_large_as_theirs() -> None:
+def test_ours_is_measured_with_tiles_as_large_as_theirs():
     """Theirs are 16 wide at 2000, and the second product of the run has no start-up in its time."""
     size = Size(2000, 2000, 2000)
     kernels = [
@@ -170,7 +170,7 @@ def test_ours_is_measured_with_tiles_as_large_as_theirs() -> None:
     assert "53.3" in rows["2000", "on the host"].quoted.note
 
 
-def test_the_published_saving_stands_beside_what_was_counted() -> None:
+def test_the_published_saving_stands_beside_what_was_counted():
     size = SIZES[0]
     naive = {8: 40960, 16: 32768, 32: 40960}
     tiled = {8: 8192, 16: 4096, 32: 2048}
@@ -196,7 +196,7 @@ def test_the_published_saving_stands_beside_what_was_counted() -> None:
     assert claim(savings, replace(sweep(), points=tuple(counted[:-1]))) == said
 
 
-def test_matrices_that_zeros_fill_are_named() -> None:
+def test_matrices_that_zeros_fill_are_named():
     size, up_to = Size(228, 240, 112), Size(256, 256, 128)
     moved = Traffic(1, 2, 3, 4, 5, 0, 1, 6)
     live = {

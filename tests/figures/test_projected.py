@@ -1,6 +1,5 @@
 """Pictures on a slide: type is large, labels touch no other, code keeps the lines that cost something."""
 
-import plotly.graph_objects as go
 import pytest
 from helpers.tiers import one_in
 
@@ -8,17 +7,17 @@ from smemviz.figures.drawing.projected import GAP, HEIGHT, TITLE, TYPE, WIDTH, s
 from smemviz.lessons.course import lesson_of
 
 
-def slides(name: str) -> tuple[list[go.Figure], bool]:
+def slides(name):
     lesson = lesson_of(name)
     return slide([panel.figure for panel in lesson.stage(lesson.values({})).panels("light")])
 
 
-def labels(figure: go.Figure) -> list[str]:
+def labels(figure):
     texts = [trace for trace in figure.data if trace.type == "scatter" and trace.mode == "text" and trace.visible]
     return [text for trace in texts for text in trace.text]
 
 
-def test_high_pictures_stand_side_by_side_and_name_no_lane_whose_cell_is_too_small() -> None:
+def test_high_pictures_stand_side_by_side_and_name_no_lane_whose_cell_is_too_small():
     (tile, banks), beside = slides("columns")
     assert beside
     assert tile.layout.width + GAP + banks.layout.width == WIDTH
@@ -27,7 +26,7 @@ def test_high_pictures_stand_side_by_side_and_name_no_lane_whose_cell_is_too_sma
     assert tile.layout.xaxis.tickfont.size == tile.layout.legend.font.size == TYPE
 
 
-def test_low_pictures_stand_below_each_other() -> None:
+def test_low_pictures_stand_below_each_other():
     (tile, banks), beside = slides("rows")
     assert not beside
     assert tile.layout.width == banks.layout.width == WIDTH
@@ -39,7 +38,7 @@ def test_low_pictures_stand_below_each_other() -> None:
         assert lanes.textfont.size >= 12
 
 
-def test_code_shows_the_lines_round_what_costs_something() -> None:
+def test_code_shows_the_lines_round_what_costs_something():
     (_bars, code), beside = slides("compiler")
     assert not beside
     assert code.layout.yaxis.range[1] > 0
@@ -48,7 +47,7 @@ def test_code_shows_the_lines_round_what_costs_something() -> None:
 
 
 @pytest.mark.parametrize("name", one_in(2, ["sectors", "tiles"]))
-def test_names_at_an_axis_have_room_beside_it(name: str) -> None:
+def test_names_at_an_axis_have_room_beside_it(name):
     ((figure,), _beside) = slides(name)
     longest = max(map(len, figure.layout.yaxis.ticktext))
     assert figure.layout.margin.l >= longest * TYPE * 0.56

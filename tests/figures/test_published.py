@@ -13,7 +13,7 @@ from smemviz.paths import kernels_dir
 from smemviz.views.published_findings import published
 
 
-def test_latencies_stand_beside_the_cycles_that_are_often_quoted() -> None:
+def test_latencies_stand_beside_the_cycles_that_are_often_quoted():
     assert [(row.what.removeprefix("one step, "), row.published, row.ours) for row in published(h200("latency"))] == [
         ("registers", "1 cycle", "4 cycles"),
         ("shared memory", "5 cycles", "29 cycles"),
@@ -24,7 +24,7 @@ def test_latencies_stand_beside_the_cycles_that_are_often_quoted() -> None:
     ]
 
 
-def test_all_wavefronts_of_the_square_kernels_stand_beside_those_that_others_counted() -> None:
+def test_all_wavefronts_of_the_square_kernels_stand_beside_those_that_others_counted():
     rows = published(h200("square"))
     assert [(row.published, row.ours) for row in rows] == [
         ("32 and 32", "32 and 32"),
@@ -42,7 +42,7 @@ def test_all_wavefronts_of_the_square_kernels_stand_beside_those_that_others_cou
     ]
 
 
-def test_a_pad_of_one_leaves_conflicts_with_banks_of_64_bits_and_a_pad_of_two_none() -> None:
+def test_a_pad_of_one_leaves_conflicts_with_banks_of_64_bits_and_a_pad_of_two_none():
     """A word of 8 bytes holds two neighbours of a row; every 33rd of a column begins half a bank further."""
     pad = published(h200("square"))[9]
     assert (pad.hardware, pad.ours) == ("compute capability 3.x", "32 and 48")
@@ -52,7 +52,7 @@ def test_a_pad_of_one_leaves_conflicts_with_banks_of_64_bits_and_a_pad_of_two_no
 
 
 @pytest.mark.parametrize("file", ["square.py", "square.cu"])
-def test_the_indices_of_a_square_leave_the_tile_of_a_rectangle(file: str) -> None:
+def test_the_indices_of_a_square_leave_the_tile_of_a_rectangle(file):
     run = smemviz.run(kernels_dir() / file, constants={"BDIMY": 16}, engine="lockstep")
     outside = ["set_row_read_col", "set_row_read_col_pad", "set_row_read_col_dyn_pad"]
     of_file = ["set_row_read_col_file"] if file.endswith(".cu") else []
@@ -62,7 +62,7 @@ def test_the_indices_of_a_square_leave_the_tile_of_a_rectangle(file: str) -> Non
     assert len(run.launches) == 6 + 2 * len(of_file)
 
 
-def test_claims_stand_beside_what_the_hardware_or_lockstep_counted() -> None:
+def test_claims_stand_beside_what_the_hardware_or_lockstep_counted():
     of_blocks = "1 / (block size x block size), here 1/256"
     cpp, whole = (smemviz.run(kernels_dir() / file, engine="lockstep") for file in ("square.cu", "submatrix.py"))
     for recording, at, claimed, ours, note in [
@@ -80,7 +80,7 @@ def test_claims_stand_beside_what_the_hardware_or_lockstep_counted() -> None:
         assert note in (row.note, None)
 
 
-def test_the_8_way_conflict_that_is_quoted_is_what_3x_counts_in_either_bank_mode() -> None:
+def test_the_8_way_conflict_that_is_quoted_is_what_3x_counts_in_either_bank_mode():
     by_columns = published(h200("rectangle"))[1]
     assert (by_columns.published, by_columns.ours) == ("8 and 8", "16 and 16")
     assert by_columns.hardware == "a book, of compute capability 3.x"
@@ -95,22 +95,22 @@ def test_the_8_way_conflict_that_is_quoted_is_what_3x_counts_in_either_bank_mode
         assert [(row.wavefronts, row.requests, row.max_degree) for row in (store, load)] == [(128, 16, 8)] * 2
 
 
-def test_the_overhead_of_a_dynamic_array_is_a_few_percent() -> None:
+def test_the_overhead_of_a_dynamic_array_is_a_few_percent():
     overhead = published(h200("square"))[8]
     assert overhead.note == "4 % more for the dynamic array."
 
 
-def test_other_files_have_nothing_published() -> None:
+def test_other_files_have_nothing_published():
     for name in ["latency.py", "square.py", "reduce.py"]:
         assert published(replace(h200("reduce"), file=name)) == ()
 
 
-def test_without_two_lengths_there_are_no_cycles() -> None:
+def test_without_two_lengths_there_are_no_cycles():
     for constants in [{"LONG": 7, "SHORT": 7}, {"LONG": float("inf"), "SHORT": 1}, {"LONG": "int8", "SHORT": 1}]:
         assert {row.ours for row in published(replace(h200("latency"), constants=constants))} == {"not measured"}
 
 
-def test_a_kernel_of_the_name_that_ran_nothing_has_no_wavefronts() -> None:
+def test_a_kernel_of_the_name_that_ran_nothing_has_no_wavefronts():
     recording = h200("rectangle")
     idle = tuple(replace(one, requests=one.requests.select(np.zeros(0, np.intp))) for one in recording.launches)
     assert {row.ours for row in published(replace(recording, launches=idle))} == {"0 and 0"}
@@ -118,7 +118,7 @@ def test_a_kernel_of_the_name_that_ran_nothing_has_no_wavefronts() -> None:
     assert {row.ours for row in published(replace(recording, launches=bare))} == {""}
 
 
-def test_without_times_there_are_no_cycles() -> None:
+def test_without_times_there_are_no_cycles():
     recording = h200("latency")
     untimed = replace(recording, launches=tuple(replace(launch, time=None) for launch in recording.launches))
     assert {row.ours for row in published(untimed)} == {"not measured"}

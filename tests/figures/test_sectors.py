@@ -12,20 +12,19 @@ import smemviz
 from smemviz.figures.elements import accessed, described_counts, shown_array, touched_elements
 from smemviz.figures.sectors import largest_request, sectors, spread, used_of
 from smemviz.model.counting.global_traffic import traffic_of
-from smemviz.model.playback import RequestView, request_view, worst_request
+from smemviz.model.playback import request_view, worst_request
 from smemviz.paths import kernels_dir
-from smemviz.recordings.data import ArrayInfo, Launch
-from smemviz.recordings.recording import Recording
+from smemviz.recordings.data import ArrayInfo
 
 NOT_MOVED, UNUSED, USED = 0, 1, 2
 
 
 @pytest.fixture(scope="module")
-def product() -> Recording:
+def product():
     return matmul()
 
 
-def test_a_row_of_b_fills_one_line_and_a_broadcast_names_all_its_lanes(product: Recording) -> None:
+def test_a_row_of_b_fills_one_line_and_a_broadcast_names_all_its_lanes(product):
     figure = sectors(request_view(product["naive"], warp=3, site=1))
     assert written(figure) == {(lane, 0): f"L{lane}" for lane in range(32)}
     assert cells(figure).z.tolist() == [[USED] * 32]
@@ -37,9 +36,7 @@ def test_a_row_of_b_fills_one_line_and_a_broadcast_names_all_its_lanes(product: 
     assert cells(figure).z.tolist() == [[USED, *[UNUSED] * 7, *[NOT_MOVED] * 24]]
 
 
-def test_a_column_of_a_takes_a_sector_of_another_line_for_each_lane_and_leaves_the_rest_unused(
-    product: Recording,
-) -> None:
+def test_a_column_of_a_takes_a_sector_of_another_line_for_each_lane_and_leaves_the_rest_unused(product):
     figure = sectors(request_view(product["naive_swapped"], warp=3, site=0))
     assert written(figure) == {(0, lane): f"L{lane}" for lane in range(32)}
     assert cells(figure).z.tolist() == [[USED, *[UNUSED] * 7, *[NOT_MOVED] * 24]] * 32
@@ -53,7 +50,7 @@ def test_a_column_of_a_takes_a_sector_of_another_line_for_each_lane_and_leaves_t
     assert cells(figure).hovertext[5, 9].endswith("sector 1, bytes 36 to 39<br>not moved")
 
 
-def test_bytes_of_a_word_that_are_not_used_are_struck_out_beside_the_lane() -> None:
+def test_bytes_of_a_word_that_are_not_used_are_struck_out_beside_the_lane():
     now = request_view(square_recording()["set_row_read_row"], site=2)
     narrow = replace(now.launch, sites=(*now.launch.sites[:2], replace(now.launch.sites[2], width=1)))
     figure = sectors(request_view(narrow, site=2))
@@ -62,7 +59,7 @@ def test_bytes_of_a_word_that_are_not_used_are_struck_out_beside_the_lane() -> N
     assert np.isnan(struck.x.astype(float)).sum() == 32
 
 
-def test_sixteen_bytes_a_lane_take_eight_lanes_a_line() -> None:
+def test_sixteen_bytes_a_lane_take_eight_lanes_a_line():
     now = request_view(square_recording()["set_row_read_row"], site=2)
     assert now.row is not None
     log = now.launch.requests.select(np.array([now.row]))
@@ -73,7 +70,7 @@ def test_sixteen_bytes_a_lane_take_eight_lanes_a_line() -> None:
     assert written(figure)[7, 3] == "L31"
 
 
-def test_what_has_no_sector_no_argument_or_no_array_says_so(product: Recording) -> None:
+def test_what_has_no_sector_no_argument_or_no_array_says_so(product):
     figure = sectors(request_view(square_recording()["set_row_read_row"], site=0))
     assert figure.layout.annotations[0].text == "This request goes to shared memory: no sector is moved."
     launch = replace(product["naive"], arrays=())
@@ -84,12 +81,12 @@ def test_what_has_no_sector_no_argument_or_no_array_says_so(product: Recording) 
 
 
 @pytest.fixture(scope="module")
-def neighbours() -> Launch:
+def neighbours():
     reduce = smemviz.run(kernels_dir() / "reduce.py", {"N": 1024, "THREADS": 256}, engine="lockstep")
     return reduce["neighbours_in_global_memory"]
 
 
-def test_all_requests_of_a_site_are_counted_by_their_sectors(neighbours: Launch) -> None:
+def test_all_requests_of_a_site_are_counted_by_their_sectors(neighbours):
     traffic = traffic_of(neighbours, 0)
     assert traffic
     (bars,) = spread(traffic).data
@@ -101,9 +98,7 @@ def test_all_requests_of_a_site_are_counted_by_their_sectors(neighbours: Launch)
     )
 
 
-def test_the_largest_request_of_a_site_is_found_and_without_shared_memory_the_worst(
-    product: Recording, neighbours: Launch
-) -> None:
+def test_the_largest_request_of_a_site_is_found_and_without_shared_memory_the_worst(product, neighbours):
     now = largest_request(neighbours, 0)
     assert now
     assert cells(sectors(now)).z.shape == (1, 32)
@@ -113,7 +108,7 @@ def test_the_largest_request_of_a_site_is_found_and_without_shared_memory_the_wo
     assert product["naive_swapped"].sites[product["naive_swapped"].requests.site[now.row]].source == "a[row, k]"
 
 
-def test_what_is_known_of_a_partial_log_says_so(product: Recording) -> None:
+def test_what_is_known_of_a_partial_log_says_so(product):
     traffic, together = traffic_of(product["naive_swapped"], 0), traffic_of(product["naive"], 1)
     assert traffic
     assert together
@@ -128,11 +123,11 @@ def test_what_is_known_of_a_partial_log_says_so(product: Recording) -> None:
 # --- elements
 
 
-def present(product: Recording, kernel: str, site: int) -> RequestView:
+def present(product, kernel, site):
     return request_view(product[kernel], warp=3, site=site)
 
 
-def test_the_elements_that_a_block_loads_are_shaded_and_the_request_s_are_framed(product: Recording) -> None:
+def test_the_elements_that_a_block_loads_are_shaded_and_the_request_s_are_framed(product):
     now = present(product, "naive_swapped", 0)
     looked = shown_array(now, None)
     assert looked
@@ -148,7 +143,7 @@ def test_the_elements_that_a_block_loads_are_shaded_and_the_request_s_are_framed
     assert cells(touched_elements(now, whole)).z.tolist() == [[1] * 64] * 64
 
 
-def test_a_sentence_says_how_often_by_the_block_and_in_all(product: Recording) -> None:
+def test_a_sentence_says_how_often_by_the_block_and_in_all(product):
     said = described_counts(present(product, "naive", 0), shown_array(present(product, "naive", 0), None))
     assert said == (
         "Of the 4,096 elements of a, loaded by threads: 2,048 by block 0, 32 times each; "
@@ -158,7 +153,7 @@ def test_a_sentence_says_how_often_by_the_block_and_in_all(product: Recording) -
     assert "1,024 by block 0, once each" in described_counts(now, shown_array(now, None))
 
 
-def test_elements_that_nobody_stores_are_counted(product: Recording) -> None:
+def test_elements_that_nobody_stores_are_counted(product):
     """2 x 2 threads for tiles of 32 x 32: 4 of 1,024 elements are stored, the others keep what another kernel left."""
     corner = smemviz.run(kernels_dir() / "mistakes.py", engine="lockstep")["corner_of_each_tile"]
     now = request_view(corner)
@@ -170,7 +165,7 @@ def test_elements_that_nobody_stores_are_counted(product: Recording) -> None:
     )
 
 
-def test_the_array_is_the_one_asked_for_or_the_one_last_gone_to(product: Recording) -> None:
+def test_the_array_is_the_one_asked_for_or_the_one_last_gone_to(product):
     tiled = product["tiled"]
     assert accessed(tiled) == ["c", "a", "b"]
     shared = next(i for i, site in enumerate(tiled.sites) if site.space == "shared" and site.op == "load")
@@ -179,7 +174,7 @@ def test_the_array_is_the_one_asked_for_or_the_one_last_gone_to(product: Recordi
     assert [(one.array.name, one.kind) for one in chosen if one] == [("b", "load"), ("c", "store"), ("b", "load")]
 
 
-def test_a_large_array_is_drawn_in_cells_of_several_elements(product: Recording) -> None:
+def test_a_large_array_is_drawn_in_cells_of_several_elements(product):
     launch = product["naive"]
     launch = replace(launch, requests=launch.requests.select(launch.requests.site == 0))
     larger = ArrayInfo("a", "global", (640, 640), (4, 2560), "float32", launch.arrays[1].address, 1)
@@ -196,7 +191,7 @@ def test_a_large_array_is_drawn_in_cells_of_several_elements(product: Recording)
     assert "40 of its elements loaded, at most 32 times" in cells(figure).hovertext[0, 0]
 
 
-def test_a_vector_is_folded_at_a_line_and_its_counts_are_written_into_the_cells(neighbours: Launch) -> None:
+def test_a_vector_is_folded_at_a_line_and_its_counts_are_written_into_the_cells(neighbours):
     now = request_view(neighbours, site=0)
     figure = touched_elements(now, shown_array(now, "values"))
     assert cells(figure).z.shape == (32, 32)

@@ -27,7 +27,7 @@ from smemviz.wording.labels import (
 from smemviz.wording.sentences import badge, degree_of, facts, headline, headline_of, origin, present, rule
 
 
-def test_numbers_and_words_are_written_as_a_reader_would() -> None:
+def test_numbers_and_words_are_written_as_a_reader_would():
     """A time in four digits, a number whole where it is, a share under one percent with a digit, plural nouns."""
     for write, cases in [
         (duration, {0.0: "0.000 µs", 0.0001: "under 0.001 µs", 1.7486: "1.749 µs", 12.345: "12.35 µs",
@@ -49,7 +49,7 @@ def test_numbers_and_words_are_written_as_a_reader_would() -> None:
         count(1, "wave")
 
 
-def test_a_day_is_written_as_its_language_does() -> None:
+def test_a_day_is_written_as_its_language_does():
     written = {}
     for tag in ("en", "ko", "zh-Hans"):
         with speaking(tag):
@@ -61,13 +61,13 @@ RECORDING = square_recording()
 LAUNCH = RECORDING["set_row_read_col"]
 
 
-def test_the_headline_is_the_total_and_the_worst_line() -> None:
+def test_the_headline_is_the_total_and_the_worst_line():
     assert headline(LAUNCH) == "992 excess wavefronts, all on line 53, 32-way"
     assert headline(RECORDING["set_col_read_col"]) == "1,984 excess wavefronts; worst: line 38, 32-way, half of them"
     assert headline(RECORDING["set_row_read_row"]) == "No bank conflict: 64 wavefronts, as few as possible"
 
 
-def test_a_mistake_comes_before_what_a_launch_costs() -> None:
+def test_a_mistake_comes_before_what_a_launch_costs():
     number = RECORDING.launches.index(LAUNCH)
     race, beyond = (
         Finding(kind, LAUNCH.kernel, line, (0, 0, 0), (), "", number)
@@ -75,7 +75,7 @@ def test_a_mistake_comes_before_what_a_launch_costs() -> None:
     )
     failed = Finding(MAIN_FAILED, LAUNCH.kernel, 90, (0, 0, 0), (), "")
 
-    def said(*findings: Finding) -> str:
+    def said(*findings):
         return headline_of(replace(RECORDING, findings=findings), LAUNCH)
 
     assert said(race, race) == "Race on line 53"
@@ -86,7 +86,7 @@ def test_a_mistake_comes_before_what_a_launch_costs() -> None:
     assert said(hint, beyond) == "Out of bounds on line 55"
 
 
-def test_a_launch_without_shared_sites_has_a_headline_too() -> None:
+def test_a_launch_without_shared_sites_has_a_headline_too():
     log = LAUNCH.requests.select(LAUNCH.requests.site == 2)
     log.site[:] = 0
     launch = replace(LAUNCH, sites=LAUNCH.sites[2:], requests=log)
@@ -96,13 +96,13 @@ def test_a_launch_without_shared_sites_has_a_headline_too() -> None:
 
 
 @pytest.mark.exhaustive
-def test_two_rows_that_no_layout_brings_into_one_sector_are_not_called_a_waste_of_one() -> None:
+def test_two_rows_that_no_layout_brings_into_one_sector_are_not_called_a_waste_of_one():
     """A warp of 16 x 16 threads loads an element of each of two rows: 8 of the 64 bytes of two sectors."""
     launch = matmul(16)["naive"]
     assert headline(launch) == "2 sectors per request of a[row, k], 12.5 % of their bytes used"
 
 
-def test_the_present_request_and_the_badges_of_sites_are_said_in_one_line() -> None:
+def test_the_present_request_and_the_badges_of_sites_are_said_in_one_line():
     said = [present(request_view(LAUNCH, warp=3, step=step)) for step in range(3)]
     assert said == [
         "store by warp 3, step 0: 32 lanes, 1 wavefront",
@@ -119,7 +119,7 @@ def test_the_present_request_and_the_badges_of_sites_are_said_in_one_line() -> N
     assert (total.requests, total.wavefronts, total.ideal, total.excess, total.sectors) == (64, 1056, 64, 992, 128)
 
 
-def test_every_number_can_say_where_it_comes_from() -> None:
+def test_every_number_can_say_where_it_comes_from():
     assert origin(RECORDING) == "recorded on NVIDIA H200, driver 580.159, 21 November 2025"
     lockstep = replace(RECORDING, engine="lockstep", device=None)
     assert origin(lockstep) == "run by the lockstep engine, 21 November 2025, 02:00 UTC"
@@ -133,14 +133,14 @@ def test_every_number_can_say_where_it_comes_from() -> None:
     )
 
 
-def test_a_card_shows_the_worst_site_with_its_lanes_in_conflict() -> None:
+def test_a_card_shows_the_worst_site_with_its_lanes_in_conflict():
     drawn = thumbnail(LAUNCH)
     assert f'<path fill="{THEMES["light"].conflict}" d="M0 0h1v32h-1z"/>' in drawn  # the first column, all of it
     assert drawn.count("<path fill=") == 32  # that, and the 31 other banks
     assert thumbnail(replace(LAUNCH, sites=(), arrays=())) == ""
 
 
-def test_one_looks_first_at_the_request_that_wastes_the_most() -> None:
+def test_one_looks_first_at_the_request_that_wastes_the_most():
     now = worst_request(LAUNCH)
     assert present(now) == "load by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do"
     assert present(worst_request(RECORDING["set_row_read_row"])) == "store by warp 0, step 0: 32 lanes, 1 wavefront"

@@ -15,24 +15,22 @@ from smemviz.frontends.reading import loaded_sites
 from smemviz.model.counting.summary import totals_of
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.playback import bank_layout, bank_service, request_view, worst_request
-from smemviz.recordings.data import Launch
-from smemviz.recordings.recording import Recording
 from smemviz.reports.animation import stage_animation
 from smemviz.reports.html.playback import played_layouts
-from smemviz.views.stage import StagedLayout, staged_layouts
+from smemviz.views.stage import staged_layouts
 from smemviz.wording.explanations import Explaining
 
 
-def layouts_of(recording: Recording, launch: Launch) -> tuple[StagedLayout, ...]:
+def layouts_of(recording, launch):
     return staged_layouts(Explaining(launch, H200, loaded_sites(recording, launch)))
 
 
-def transposed() -> tuple[StagedLayout, ...]:
+def transposed():
     recording = h200("square")
     return layouts_of(recording, recording["set_row_read_col"])
 
 
-def test_the_transpose_is_padded_and_swizzled() -> None:
+def test_the_transpose_is_padded_and_swizzled():
     layouts = transposed()
     assert [(one.name, one.wavefronts, one.excess) for one in layouts] == [
         ("written", 1056, 992),
@@ -42,7 +40,7 @@ def test_the_transpose_is_padded_and_swizzled() -> None:
     assert layouts[1].says == "Pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more)"
 
 
-def test_a_column_of_a_padded_tile_lies_on_the_diagonal() -> None:
+def test_a_column_of_a_padded_tile_lies_on_the_diagonal():
     launch = h200("square")["set_row_read_col"]
     now, where, tile = worst_request(launch), bank_layout(launch), launch.shared_arrays[0]
     assert now.row is not None
@@ -67,7 +65,7 @@ def test_a_column_of_a_padded_tile_lies_on_the_diagonal() -> None:
 @pytest.mark.parametrize(
     "file", one_in(4, sorted(path.name.removesuffix(".smem.npz") for path in RECORDINGS.glob("*.smem.npz")))
 )
-def test_what_a_layout_promises_is_what_its_requests_take(file: str) -> None:
+def test_what_a_layout_promises_is_what_its_requests_take(file):
     recording = h200(file)
     seen = set()
     for launch in recording.launches:
@@ -84,7 +82,7 @@ def test_what_a_layout_promises_is_what_its_requests_take(file: str) -> None:
             )
 
 
-def test_arrays_behind_one_that_grows_move_by_rows_of_banks() -> None:
+def test_arrays_behind_one_that_grows_move_by_rows_of_banks():
     recording = h200("square")
     launch = recording["set_row_read_col"]
     tile = launch.shared_arrays[0]
@@ -97,19 +95,19 @@ def test_arrays_behind_one_that_grows_move_by_rows_of_banks() -> None:
     assert all(end <= start for (_, end), (start, _) in pairwise(ends))
 
 
-def test_arrays_that_overlap_are_not_laid_out_anew() -> None:
+def test_arrays_that_overlap_are_not_laid_out_anew():
     recording = h200("square")
     launch = recording["set_row_read_col"]
     view = replace(launch.shared_arrays[0], name="view")
     assert layouts_of(recording, replace(launch, arrays=(*launch.arrays, view))) == ()
 
 
-def test_without_excess_there_is_no_other_layout() -> None:
+def test_without_excess_there_is_no_other_layout():
     recording = h200("square")
     assert layouts_of(recording, recording["set_row_read_col_pad"]) == ()
 
 
-def test_a_browser_gets_the_block_in_each_layout() -> None:
+def test_a_browser_gets_the_block_in_each_layout():
     launch = h200("square")["set_row_read_col"]
     now = worst_request(launch)
     written, padded, _swizzled = played_layouts(now, Explaining(launch))
@@ -122,7 +120,7 @@ def test_a_browser_gets_the_block_in_each_layout() -> None:
 
 
 @pytest.mark.exhaustive
-def test_lanes_fall_into_one_bin_and_lie_in_all_of_them_once_it_is_padded() -> None:
+def test_lanes_fall_into_one_bin_and_lie_in_all_of_them_once_it_is_padded():
     recording = h200("square")
     now = worst_request(recording["set_row_read_col"]).spelled(recording)
     with Image.open(io.BytesIO(stage_animation(recording, now, H200))) as gif:
@@ -141,7 +139,7 @@ def test_lanes_fall_into_one_bin_and_lie_in_all_of_them_once_it_is_padded() -> N
         assert below[0] != below[1]  # it says what the layout that is shown costs
 
 
-def full(gif: Image.Image, above: int) -> set[int]:
+def full(gif, above):
     """Return the bins that something lies in, so many pixels above their bottom."""
     pixels = gif.convert("RGB")
     bottom = 78 + 320 + 48 + 112  # what is above the bins, and they
@@ -149,7 +147,7 @@ def full(gif: Image.Image, above: int) -> set[int]:
     return {bank for bank in range(32) if pixels.getpixel((44 + bank * 660 // 32 + 8, bottom - above)) != idle}
 
 
-def test_a_launch_without_excess_has_no_animation() -> None:
+def test_a_launch_without_excess_has_no_animation():
     recording = h200("square")
     with pytest.raises(InputError, match=r"no figure stage: no layout was found .* set_row_read_col_pad; --kernel"):
         stage_animation(recording, worst_request(recording["set_row_read_col_pad"]), H200)

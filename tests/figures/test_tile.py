@@ -15,19 +15,17 @@ from smemviz.model.counting.service import count
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback import (
     BankLayout,
-    RequestView,
     bank_layout,
     bank_service,
     request_view,
     serve_lanes,
     worst_request,
 )
-from smemviz.recordings.data import Launch
 
 RECORDING = square_recording()
 
 
-def test_a_32_way_conflict_takes_32_rows_of_one_bank_each_with_its_lane_and_word() -> None:
+def test_a_32_way_conflict_takes_32_rows_of_one_bank_each_with_its_lane_and_word():
     figure = banks(request_view(RECORDING["set_row_read_col"], warp=3, step=1))
     lanes = {(x, round(y - 0.2)): text for (x, y), text in written(figure).items() if y % 1 < 0.5}
     words = {(x, round(y + 0.22)): text for (x, y), text in written(figure).items() if y % 1 > 0.5}
@@ -41,7 +39,7 @@ def test_a_32_way_conflict_takes_32_rows_of_one_bank_each_with_its_lane_and_word
     assert (z == 32).sum() == 32 * 31  # all other banks idle
 
 
-def test_a_padded_column_takes_one_wavefront_with_every_bank_busy() -> None:
+def test_a_padded_column_takes_one_wavefront_with_every_bank_busy():
     figure = banks(request_view(RECORDING["set_row_read_col_pad"], warp=3, step=1))
     lanes = {x: text for (x, y), text in written(figure).items() if y > 1}
     assert lanes == {(33 * lane + 3) % 32: f"L{lane}" for lane in range(32)}
@@ -49,7 +47,7 @@ def test_a_padded_column_takes_one_wavefront_with_every_bank_busy() -> None:
     assert cells(figure).z.tolist() == [list(range(32))]
 
 
-def test_a_broadcast_whose_lanes_do_not_fit_their_cell_names_them_to_who_points_at_it() -> None:
+def test_a_broadcast_whose_lanes_do_not_fit_their_cell_names_them_to_who_points_at_it():
     launch = square_launch("set_row_read_col", (32, 32), lambda x, y: y * 32 + x, lambda x, y: 0 * x + y)
     figure = banks(request_view(launch, warp=7, step=1))
     assert {text for (x, y), text in written(figure).items() if y > 1} == set()
@@ -57,7 +55,7 @@ def test_a_broadcast_whose_lanes_do_not_fit_their_cell_names_them_to_who_points_
     assert cells(figure).hovertext[0, 8] == "<b>bank 8, wavefront 1</b><br>idle"
 
 
-def test_a_request_to_global_memory_has_no_banks_and_an_atomic_that_loops_says_why_it_has_no_wavefronts() -> None:
+def test_a_request_to_global_memory_has_no_banks_and_an_atomic_that_loops_says_why_it_has_no_wavefronts():
     launch = RECORDING["set_row_read_col"]
     assert "global memory" in banks(request_view(launch, warp=0, step=2)).layout.annotations[0].text
     site = replace(launch.sites[1], op="atomic_add", dtype="float32")
@@ -65,7 +63,7 @@ def test_a_request_to_global_memory_has_no_banks_and_an_atomic_that_loops_says_w
     assert figure.layout.annotations[0].text.startswith("A float atomic is a compare-and-swap loop")
 
 
-def test_lanes_that_share_a_word_are_named_in_the_cell_and_never_beside_it() -> None:
+def test_lanes_that_share_a_word_are_named_in_the_cell_and_never_beside_it():
     # tile[lane // 4, 0] in rows of 8 words: 8 words in 4 banks, with 7 idle banks between them.
     launch = square_launch("set_row_read_col", (32, 8), lambda x, y: y * 32 + x, lambda x, y: x // 4 * 8)
     where = bank_layout(launch)
@@ -77,7 +75,7 @@ def test_lanes_that_share_a_word_are_named_in_the_cell_and_never_beside_it() -> 
     assert [trace.cliponaxis for trace in texts] == [False] * len(texts)  # those at the edge stay whole
 
 
-def test_what_lies_before_the_first_array_is_served_as_well() -> None:
+def test_what_lies_before_the_first_array_is_served_as_well():
     """An index out of bounds on a GPU; the array starts at byte 1024, and lane i goes to byte 8 i."""
     for hardware in [Hardware(), Hardware((3, 5)), Hardware((3, 5), 8)]:
         addresses = np.arange(32, dtype=np.int64) * 8
@@ -88,11 +86,11 @@ def test_what_lies_before_the_first_array_is_served_as_well() -> None:
 PLAIN, CONFLICT = "lane of this request", "lane in conflict"
 
 
-def load(kernel: str, warp: int) -> RequestView:
+def load(kernel, warp):
     return request_view(RECORDING[kernel], warp=warp, step=1)
 
 
-def test_a_column_read_writes_its_32_lanes_down_one_column_and_marks_them_all() -> None:
+def test_a_column_read_writes_its_32_lanes_down_one_column_and_marks_them_all():
     figure = tile(load("set_row_read_col", 3), "tile")
     assert written(figure) == {(3, lane): f"L{lane}" for lane in range(32)}
     assert bold(figure) == {f"L{lane}" for lane in range(32)}
@@ -100,7 +98,7 @@ def test_a_column_read_writes_its_32_lanes_down_one_column_and_marks_them_all() 
     assert framed(figure, PLAIN) == set()
 
 
-def test_a_row_read_marks_no_lane() -> None:
+def test_a_row_read_marks_no_lane():
     figure = tile(load("set_row_read_row", 3), "tile")
     assert written(figure) == {(lane, 3): f"L{lane}" for lane in range(32)}
     assert bold(figure) == set()
@@ -108,7 +106,7 @@ def test_a_row_read_marks_no_lane() -> None:
     assert framed(figure, PLAIN) == {(lane, 3) for lane in range(32)}
 
 
-def test_padding_frees_the_column_and_is_grey() -> None:
+def test_padding_frees_the_column_and_is_grey():
     figure = tile(load("set_row_read_col_pad", 3), "tile")
     assert framed(figure, CONFLICT) == set()
     z = cells(figure).z
@@ -118,13 +116,13 @@ def test_padding_frees_the_column_and_is_grey() -> None:
     assert "never touched" in {trace.name for trace in figure.data}
 
 
-def test_cells_are_coloured_by_the_bank_the_hardware_gives_them() -> None:
+def test_cells_are_coloured_by_the_bank_the_hardware_gives_them():
     z = cells(tile(load("set_row_read_col_pad", 0), "tile")).z
     row, column = np.indices((32, 32))
     assert (z[:, :32] == (33 * row + column) % 32).all()
 
 
-def test_what_nobody_has_stored_yet_is_faint_and_empty() -> None:
+def test_what_nobody_has_stored_yet_is_faint_and_empty():
     now = request_view(square_recording(16)["set_row_read_col"], warp=1, step=0)
     heat = cells(tile(now, "tile"))
     row, column = np.indices((16, 16))
@@ -139,7 +137,7 @@ def test_what_nobody_has_stored_yet_is_faint_and_empty() -> None:
     )
 
 
-def test_a_cell_shows_what_it_holds_below_the_lane_that_is_there() -> None:
+def test_a_cell_shows_what_it_holds_below_the_lane_that_is_there():
     # BDIMX = 19: lanes 0-18 load column 0, lanes 19-31 the first 13 of column 1; tile[r, c] holds 19 r + c.
     figure = tile(request_view(square_recording(19, 0)["set_row_read_col"], warp=0, step=1), "tile")
     row = cells(figure).text[0].tolist()
@@ -154,14 +152,14 @@ def test_a_cell_shows_what_it_holds_below_the_lane_that_is_there() -> None:
     assert all(above[place] < below[place] for place in values)
 
 
-def test_pale_cells_are_in_the_key_as_long_as_there_are_any() -> None:
+def test_pale_cells_are_in_the_key_as_long_as_there_are_any():
     storing = tile(request_view(RECORDING["set_row_read_col"], warp=3, step=0), "tile")
     assert "nothing stored yet" in {trace.name for trace in storing.data}
     full = tile(load("set_row_read_col", 3), "tile")
     assert "nothing stored yet" not in {trace.name for trace in full.data}
 
 
-def test_lanes_that_do_not_fit_their_cell_are_not_written_over_each_other() -> None:
+def test_lanes_that_do_not_fit_their_cell_are_not_written_over_each_other():
     # Lanes 0, 3, 6, ... ask for words 0 and 2 in turn: their list is wider than a cell of 64 columns.
     base = square_launch("set_row_read_col", (32, 32), lambda x, y: y * 32 + x, lambda x, y: (x % 3) * 2)
     array = replace(base.arrays[0], shape=(16, 64), strides=(256, 4))
@@ -169,13 +167,13 @@ def test_lanes_that_do_not_fit_their_cell_are_not_written_over_each_other() -> N
     assert written(figure) == {}
 
 
-def test_a_tile_too_large_to_read_has_its_values_in_the_hover_text_only() -> None:
+def test_a_tile_too_large_to_read_has_its_values_in_the_hover_text_only():
     heat = cells(tile(load("set_row_read_col", 3), "tile"))
     assert set(heat.text.ravel()) == {""}
     assert heat.hovertext[31, 31] == "<b>tile[31, 31]</b> bank 31<br>holds 1023 from thread 1023 (warp 31, lane 31)"
 
 
-def test_the_physical_view_has_a_row_per_32_banks_and_greys_the_padding_where_it_lies() -> None:
+def test_the_physical_view_has_a_row_per_32_banks_and_greys_the_padding_where_it_lies():
     figure = tile(load("set_row_read_col_pad", 3), "tile", view="physical")
     z = cells(figure).z
     assert z.shape == (33, 32)
@@ -184,7 +182,7 @@ def test_the_physical_view_has_a_row_per_32_banks_and_greys_the_padding_where_it
     assert written(figure) == {((33 * lane + 3) % 32, (33 * lane + 3) // 32): f"L{lane}" for lane in range(32)}
 
 
-def test_five_banks_are_drawn_as_five_columns_with_the_conflicts_of_five() -> None:
+def test_five_banks_are_drawn_as_five_columns_with_the_conflicts_of_five():
     now = request_view(square_recording(5, 0)["set_row_read_col"], warp=0, step=1)
     figure = tile(now, "tile", view="physical", banks=5)
     assert cells(figure).z.shape == (5, 5)
@@ -198,7 +196,7 @@ def test_five_banks_are_drawn_as_five_columns_with_the_conflicts_of_five() -> No
     assert found == {(word % 5, word // 5) for word in lanes}
 
 
-def test_a_drawing_serves_as_many_lanes_at_a_time_as_it_has_banks() -> None:
+def test_a_drawing_serves_as_many_lanes_at_a_time_as_it_has_banks():
     plain, padded = (
         bank_service(now, bank_layout(now.launch, banks=5))
         for now in (
@@ -213,7 +211,7 @@ def test_a_drawing_serves_as_many_lanes_at_a_time_as_it_has_banks() -> None:
 
 
 @pytest.mark.parametrize("banks", [1, 3, 5, 31, 33, 64])
-def test_a_drawing_with_any_number_of_banks_serves_every_lane(banks: int) -> None:
+def test_a_drawing_with_any_number_of_banks_serves_every_lane(banks):
     for step in (0, 1):
         now = request_view(RECORDING["set_row_read_col"], warp=1, step=step)
         served = bank_service(now, bank_layout(now.launch, banks=banks))
@@ -221,14 +219,14 @@ def test_a_drawing_with_any_number_of_banks_serves_every_lane(banks: int) -> Non
         assert (served.wavefront >= 0).all()
 
 
-def test_lanes_that_share_a_word_are_in_no_conflict() -> None:
+def test_lanes_that_share_a_word_are_in_no_conflict():
     launch = square_launch("set_row_read_col", (32, 32), lambda x, y: y * 32 + x, lambda x, y: 0 * x + y)
     figure = tile(request_view(launch, warp=7, step=1), "tile")
     assert framed(figure, PLAIN) == {(7, 0)}
     assert framed(figure, CONFLICT) == set()
 
 
-def wide_launch(stride: int) -> Launch:
+def wide_launch(stride):
     """One warp that loads 8 bytes a lane, ``stride`` doubles apart."""
     base = RECORDING["set_row_read_row"]
     array = replace(base.arrays[0], shape=(32 * stride,), strides=(8,), dtype="float64")
@@ -237,14 +235,14 @@ def wide_launch(stride: int) -> Launch:
     return replace(base, arrays=(array,), sites=(site,), requests=log)
 
 
-def test_wide_accesses_conflict_within_their_half_warp_only() -> None:
+def test_wide_accesses_conflict_within_their_half_warp_only():
     # 9.0, counters.csv: contiguous 8-byte loads take 2 wavefronts, one per half-warp, and no lane waits.
     assert framed(tile(request_view(wide_launch(1)), "tile"), CONFLICT) == set()
     # 16 lanes of a half-warp, 2 doubles apart: two words in every second pair of banks.
     assert len(framed(tile(request_view(wide_launch(2)), "tile"), CONFLICT)) == 32
 
 
-def test_the_8_byte_bank_mode_of_3x_halves_the_banks_a_column_of_16_ints_meets() -> None:
+def test_the_8_byte_bank_mode_of_3x_halves_the_banks_a_column_of_16_ints_meets():
     # CUDA C programming guide, 3.x; the 8-way figure quoted for 32 x 16 ints.
     launch = square_launch("set_row_read_col", (32, 16), lambda x, y: y * 32 + x, lambda x, y: x * 16 + y % 16)
     now = request_view(launch, warp=0, step=1)
@@ -253,7 +251,7 @@ def test_the_8_byte_bank_mode_of_3x_halves_the_banks_a_column_of_16_ints_meets()
     assert z[1].tolist() == [8 + c // 2 for c in range(16)]
 
 
-def test_a_large_array_is_drawn_around_the_present_request() -> None:
+def test_a_large_array_is_drawn_around_the_present_request():
     launch = square_launch(
         "set_row_read_col", (512, 32), lambda x, y: (y + 400) * 32 + x, lambda x, y: (x + 400) * 32 + y
     )
@@ -266,13 +264,13 @@ def test_a_large_array_is_drawn_around_the_present_request() -> None:
     assert figure.layout.yaxis.title.text == "row (512 in all)"
 
 
-def test_a_launch_without_shared_memory_says_so() -> None:
+def test_a_launch_without_shared_memory_says_so():
     launch = replace(RECORDING["set_row_read_row"], arrays=RECORDING["set_row_read_row"].arrays[1:])
     figure = tile(request_view(launch), "tile")
     assert figure.layout.annotations[0].text == "This launch has no shared array."
 
 
-def test_lanes_that_do_not_all_fit_are_framed_and_told_in_full() -> None:
+def test_lanes_that_do_not_all_fit_are_framed_and_told_in_full():
     recording = h200("histogram")
     skewed = [launch for launch in recording.launches if launch.kernel == "weigh_in_shared_memory"][1]
     shown = tile(worst_request(skewed), "held")

@@ -1,7 +1,6 @@
 """What a project's ``compile_commands.json`` says of a file."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -9,13 +8,13 @@ from smemviz.errors import InputError
 from smemviz.frontends.compile_commands import CompilerOptions, project_options
 
 
-def database(folder: Path, **entry: object) -> Path:
+def database(folder, **entry):
     path = folder / "compile_commands.json"
     path.write_text(json.dumps([{"directory": str(folder), "file": "other.cu", "command": "nvcc"}, entry]))
     return path
 
 
-def test_a_file_has_the_folders_macros_and_standard_of_its_command(tmp_path: Path) -> None:
+def test_a_file_has_the_folders_macros_and_standard_of_its_command(tmp_path):
     (tmp_path / "build").mkdir()
     (tmp_path / "build/includes.rsp").write_text('-I"/opt/with space" -isystem=/opt/system\n')
     command = (
@@ -30,12 +29,12 @@ def test_a_file_has_the_folders_macros_and_standard_of_its_command(tmp_path: Pat
     )
 
 
-def test_a_command_may_be_a_list_of_words(tmp_path: Path) -> None:
+def test_a_command_may_be_a_list_of_words(tmp_path):
     path = database(tmp_path, directory=str(tmp_path), file="k.cu", arguments=["nvcc", "-DN=2", "-c", "k.cu"])
     assert project_options(path, str(tmp_path / "k.cu")) == CompilerOptions(("-DN=2",))
 
 
-def test_a_database_without_the_file_or_with_a_command_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+def test_a_database_without_the_file_or_with_a_command_that_cannot_be_read_is_refused(tmp_path):
     path = tmp_path / "compile_commands.json"
     for text, message in [
         (None, "No such file or directory"),

@@ -1,7 +1,5 @@
 """Directives of CUDA C++, found without looking at other tokens, and headers that ask whether others are there."""
 
-from pathlib import Path
-
 import pytest
 
 from smemviz.errors import KernelFileError
@@ -19,12 +17,12 @@ TEXTS = (
 )
 
 
-def test_they_are_those_among_all_tokens() -> None:
+def test_they_are_those_among_all_tokens():
     for text in TEXTS:
         assert list(directives(text)) == [token for token in scan(text) if token.kind == "directive"], text
 
 
-def test_a_header_of_a_folder_that_is_named_may_ask_for_others_and_finds_none_that_is_not_there(tmp_path: Path) -> None:
+def test_a_header_of_a_folder_that_is_named_may_ask_for_others_and_finds_none_that_is_not_there(tmp_path):
     library, file = tmp_path / "library", tmp_path / "mine" / "k.cu"
     library.mkdir()
     file.parent.mkdir()

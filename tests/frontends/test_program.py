@@ -143,7 +143,7 @@ def test_constants_that_multiply_each_other_stay_small_and_no_arithmetic_is_none
         assert list(parse_program(f"B = 1\nA = {value}\nC = A\nD = B\n", "f.py").constants) == ["B", "D"]
 
 
-def test_files_that_cannot_be_read_say_why(tmp_path: Path):
+def test_files_that_cannot_be_read_say_why(tmp_path):
     for name in ("bytes.py", "bytes"):
         (tmp_path / name).write_bytes(b"\xff\xfe\x00")
 
@@ -159,7 +159,7 @@ def test_files_that_cannot_be_read_say_why(tmp_path: Path):
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero here")
-def test_what_is_no_file_is_not_waited_for(tmp_path: Path):
+def test_what_is_no_file_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe.py")
     (tmp_path / "endless.py").symlink_to("/dev/zero")
 
@@ -169,7 +169,7 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path):
         assert str(caught.value) == f"{path}: is not a file; name a Python file with @cuda.jit kernels"
 
 
-def test_a_byte_order_mark_is_not_part_of_the_text_nor_line_ends_of_its_hash(tmp_path: Path):
+def test_a_byte_order_mark_is_not_part_of_the_text_nor_line_ends_of_its_hash(tmp_path):
     for name, content in [
         ("marked", b"\xef\xbb\xbfN = 1\n"),
         ("unix", b"N = 1\nM = 2\n"),
@@ -186,7 +186,7 @@ def test_what_is_not_trusted_is_never_compiled():
         elsewhere.code()
 
 
-def test_a_constant_set_to_what_the_file_says_is_not_set() -> None:
+def test_a_constant_set_to_what_the_file_says_is_not_set():
     changed = program().with_constants({"WIDTH": 96})
     own = program().constants["WIDTH"].value
     assert changed.with_constants({"WIDTH": own}).overrides == {}
@@ -206,7 +206,7 @@ def start(x, h):
 """
 
 
-def test_what_launches_of_triton_pass_by_name_is_a_constant_where_they_agree() -> None:
+def test_what_launches_of_triton_pass_by_name_is_a_constant_where_they_agree():
     program = parse_program(LAUNCHING, "f.py")
     assert {name: (one.value, one.line) for name, one in program.constants.items()} == {
         "BLOCK": (64, 7),

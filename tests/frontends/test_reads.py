@@ -5,7 +5,7 @@ from smemviz.frontends.reading import parse_program, read_program
 from smemviz.paths import kernels_dir
 
 
-def test_a_kernel_reads_what_its_code_and_its_launch_name() -> None:
+def test_a_kernel_reads_what_its_code_and_its_launch_name():
     for file, kernel, reads in [
         ("square", "set_row_read_col", {"BDIMX", "BDIMY"}),
         ("square", "set_row_read_col_pad", {"BDIMX", "BDIMY", "IPAD", "PITCH"}),
@@ -58,13 +58,13 @@ def main():
 """
 
 
-def test_names_are_followed_through_functions_tables_loops_and_variables() -> None:
+def test_names_are_followed_through_functions_tables_loops_and_variables():
     program = parse_program(SOURCE, "made.py")
     assert constants_read(program, "direct") == {"WIDTH", "PAD", "PITCH", "THREADS", "ROUNDS", "SIZE"}
     assert code_reads(program, "direct") == {"WIDTH", "PAD", "PITCH"}
 
 
-def test_what_main_does_not_launch_by_name_is_not_told() -> None:
+def test_what_main_does_not_launch_by_name_is_not_told():
     program = parse_program(SOURCE, "made.py")
     assert constants_read(program, "through") is None
     assert constants_read(program, "missing") is None

@@ -1,7 +1,5 @@
 """The ``main()`` that is proposed for a file that only defines kernels: it runs."""
 
-from pathlib import Path
-
 import pytest
 
 import smemviz
@@ -19,7 +17,7 @@ def at(table, x, y):
 """
 
 
-def test_the_main_that_is_proposed_launches_the_kernel(tmp_path: Path) -> None:
+def test_the_main_that_is_proposed_launches_the_kernel(tmp_path):
     for kernel, launch in [
         ("def k(out):\n    out[cuda.grid(1)] = 1\n", "k[1, 32](np.zeros(32))"),
         (

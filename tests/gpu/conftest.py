@@ -3,17 +3,22 @@
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = [item for item in items if "gpu" in item.keywords]
-    if not here or _has_gpu():
-        return
-    for item in here:
-        item.add_marker(pytest.mark.skip(reason="no GPU here that Numba can use"))
+class _WithoutGpu(pytest.Module):
+    """A file that is not even imported, which takes seconds."""
+
+    def collect(self) -> NoReturn:
+        pytest.skip("no GPU here that Numba can use", allow_module_level=True)
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    return None if _has_gpu() else _WithoutGpu.from_parent(parent, path=module_path)
 
 
 @pytest.fixture(autouse=True)
@@ -36,6 +41,7 @@ def _one_gpu(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
+@cache
 def _has_gpu() -> bool:
     try:
         from numba import cuda

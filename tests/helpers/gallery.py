@@ -13,6 +13,7 @@ SLOW = ("matmul", "matmul.cu", "submatrix", "submatrix.cu", "latency", "latency.
 H100 = Path(__file__).resolve().parents[1] / "data" / "h100"
 
 
+@cache
 def h200(file: str) -> Recording:
     """Return the recording of a kernel file, named without its ending if that is ``.py``."""
     return load(RECORDINGS / f"{file}.smem.npz")

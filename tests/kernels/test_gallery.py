@@ -54,7 +54,7 @@ def test_adding_while_loading_needs_half_the_blocks_and_no_conflict():
     assert all(row.excess in (0, None) for row in run["halves_of_two_loads"].summary())
 
 
-def test_a_block_loads_its_elements_and_their_halo_once() -> None:
+def test_a_block_loads_its_elements_and_their_halo_once():
     run = smemviz.run(STENCIL, engine="lockstep")
     loads = {}
     for kernel in ("from_global_memory", "from_shared_memory"):
@@ -68,14 +68,14 @@ def test_a_block_loads_its_elements_and_their_halo_once() -> None:
     }
 
 
-def test_no_access_to_the_shared_array_has_a_conflict() -> None:
+def test_no_access_to_the_shared_array_has_a_conflict():
     launch = smemviz.run(STENCIL, engine="lockstep")["from_shared_memory"]
     shared = [row for site, row in zip(launch.sites, launch.summary(), strict=True) if site.space == "shared"]
     assert len(shared) == 3
     assert all(row.excess == 0 for row in shared)
 
 
-def test_without_its_barrier_it_is_a_race() -> None:
+def test_without_its_barrier_it_is_a_race():
     text = STENCIL.read_text("utf-8").replace("    cuda.syncthreads()\n", "")
     assert {one.kind for one in run_text(text).recording.findings} == {"race"}
 

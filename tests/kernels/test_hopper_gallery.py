@@ -17,7 +17,7 @@ COUNTED = {
 KEPT = [recording_for(path) for path in hopper_gallery()]
 
 
-def test_recordings_are_of_these_files_and_have_no_findings() -> None:
+def test_recordings_are_of_these_files_and_have_no_findings():
     assert [path.name for path in hopper_gallery()] == ["product.cu", "turn.cu"]
     for path in hopper_gallery():
         kept = recording_for(path)
@@ -27,7 +27,7 @@ def test_recordings_are_of_these_files_and_have_no_findings() -> None:
         assert recording.findings == ()
 
 
-def counts() -> dict[str, dict[str, object]]:
+def counts():
     found: dict[str, dict[str, object]] = {}
     for kept in KEPT:
         assert kept is not None
@@ -41,13 +41,13 @@ def counts() -> dict[str, dict[str, object]]:
     return found
 
 
-def test_what_is_recorded_is_what_an_h200_counts() -> None:
+def test_what_is_recorded_is_what_an_h200_counts():
     assert counts() == COUNTED
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ["product", "turn"])
-def test_lockstep_records_the_same_again(name: str) -> None:
+def test_lockstep_records_the_same_again(name):
     kept = recording_for(kernels_dir() / "hopper" / f"{name}.cu")
     assert kept is not None
     again = smemviz.run(kernels_dir() / "hopper" / f"{name}.cu", engine="lockstep")

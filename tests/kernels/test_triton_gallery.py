@@ -1,7 +1,6 @@
 """The gallery in Triton, without Triton: what is recorded is what its PTX does, and pages show it."""
 
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,12 @@ from smemviz.engines.ptx_runner import run_in_lockstep
 from smemviz.frontends.program import source_sha256
 from smemviz.frontends.reading import read_program
 from smemviz.paths import cute_gallery, gallery, recording_for, triton_gallery
-from smemviz.recordings.data import Launch
 
 NAMES = ["flash_attention", "layer_norm", "matmul", "softmax", "transpose"]
 TARGETS = ("sm_80", "sm_90")
 
 
-def counted(launch: Launch) -> Counter[tuple[Any, ...]]:
+def counted(launch):
     """Return how often each access made so many requests, wavefronts and sectors."""
     return Counter(
         (site.line, site.column, site.space, site.op, site.width, row.requests, row.wavefronts, row.sectors)
@@ -31,12 +29,12 @@ def counted(launch: Launch) -> Counter[tuple[Any, ...]]:
     )
 
 
-def of(name: str) -> Path:
+def of(name):
     """Return a kernel file of the gallery in Triton."""
     return next(path for path in triton_gallery() if path.stem == name)
 
 
-def test_each_is_there_with_its_recordings() -> None:
+def test_each_is_there_with_its_recordings():
     assert [path.stem for path in triton_gallery()] == NAMES
     for path in triton_gallery():
         for target in TARGETS:
@@ -47,14 +45,14 @@ def test_each_is_there_with_its_recordings() -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", NAMES)
-def test_its_ptx_makes_the_requests_that_are_recorded(name: str, target: str) -> None:
+def test_its_ptx_makes_the_requests_that_are_recorded(name, target):
     path = of(name)
     (recorded,) = smemviz.load(path.parent / "recordings" / target / f"{name}.smem.npz")
     (launch,) = smemviz.run(path.with_suffix(f".{target}.ptx"), engine="lockstep")
     assert counted(launch) == counted(recorded)
 
 
-def test_no_access_has_a_conflict_and_operands_of_the_dot_are_read_by_ldmatrix() -> None:
+def test_no_access_has_a_conflict_and_operands_of_the_dot_are_read_by_ldmatrix():
     (launch,) = smemviz.load(recording_for(of("matmul")))
     rows = list(zip(launch.sites, launch.summary(), strict=True))
     assert [row.excess for site, row in rows if site.is_shared] == [0] * sum(site.is_shared for site in launch.sites)
@@ -62,7 +60,7 @@ def test_no_access_has_a_conflict_and_operands_of_the_dot_are_read_by_ldmatrix()
     assert {array.name for array in launch.arrays if array.space == "shared"} >= {"a", "b"}
 
 
-def test_what_the_ptx_leaves_is_right() -> None:
+def test_what_the_ptx_leaves_is_right():
     left: list[Any] = []
     program = read_program(of("matmul").with_suffix(".sm_80.ptx"))
     run_in_lockstep(program, RunOptions(), lambda kernel, arrays: left.extend(arrays))
@@ -70,7 +68,7 @@ def test_what_the_ptx_leaves_is_right() -> None:
     assert np.abs(out - one @ other).max() < 0.01
 
 
-def test_the_gallery_shows_them_where_triton_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_gallery_shows_them_where_triton_is_not_installed(monkeypatch):
     library = Library([*gallery(), *triton_gallery()])
     assert library.files[-5:] == ("flash_attention", "layer_norm", "triton/matmul", "softmax", "triton/transpose")
     monkeypatch.setattr(library, "_result_of", lambda program, key: pytest.fail("it is run"))
@@ -81,7 +79,7 @@ def test_the_gallery_shows_them_where_triton_is_not_installed(monkeypatch: pytes
     assert "tl.dot(" in str(view_run(library, {"file": "triton/matmul", "kernel": "matmul"})["source.html"])
 
 
-def test_a_tile_of_cute_is_turned_without_conflicts_behind_its_swizzle() -> None:
+def test_a_tile_of_cute_is_turned_without_conflicts_behind_its_swizzle():
     (path,) = cute_gallery()
     left: list[Any] = []
     (plain, swizzled), findings = run_in_lockstep(

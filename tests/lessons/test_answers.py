@@ -3,7 +3,6 @@
 import re
 from collections import defaultdict
 from math import gcd
-from pathlib import Path
 from urllib.parse import parse_qsl
 
 import pytest
@@ -14,13 +13,13 @@ from helpers.tiers import but
 import smemviz
 from smemviz.figures.drawing.cells import LANES
 from smemviz.lessons.course import LESSONS, lesson_of
-from smemviz.lessons.lesson import Lesson, lanes_of, read_answer
+from smemviz.lessons.lesson import lanes_of, read_answer
 from smemviz.model.layout.accesses import Access, requests
 from smemviz.model.layout.layouts import Layout
 from smemviz.paths import kernels_dir
 
 
-def answer(slug: str, **knobs: str) -> str:
+def answer(slug, **knobs):
     (right,) = stage_of(slug, **knobs).right
     return right
 
@@ -29,7 +28,7 @@ def answer(slug: str, **knobs: str) -> str:
 # served 16 and 8 lanes at a time), the counts those of Nsight Compute in the gallery's recordings.
 
 
-def test_what_is_known_is_answered() -> None:
+def test_what_is_known_is_answered():
     for slug, knobs, right in [
         ("why", {}, "7"),  # the threads at most 3 away, and the one in the middle
         ("why", {"RADIUS": "1"}, "3"),
@@ -82,7 +81,7 @@ def test_what_is_known_is_answered() -> None:
 # Counted again, without the model
 
 
-def wavefronts(words: list[int]) -> int:
+def wavefronts(words):
     """Count the wavefronts of 4-byte lanes: the most different words in one bank."""
     by_bank = defaultdict(set)
     for word in words:
@@ -90,19 +89,19 @@ def wavefronts(words: list[int]) -> int:
     return max(map(len, by_bank.values()))
 
 
-def colliding(share: int, columns: int) -> list[int]:
+def colliding(share, columns):
     """Return the lanes that want another word of the bank that lane 3 asks."""
     word = [lane // share * columns for lane in range(32)]
     return [lane for lane in range(32) if word[lane] != word[3] and word[lane] % 32 == word[3] % 32]
 
 
-def sectors(tile: int, kernel: str) -> int:
+def sectors(tile, kernel):
     """Count the sectors that the first warp of a block loads of a matrix of 64 x 96 floats."""
     threads = [(thread % tile, thread // tile) for thread in range(32)]  # x, y
     return len({((y * 96 + x) if kernel == "copy" else (x * 96 + y)) * 4 // 32 for x, y in threads})
 
 
-def reduced(kernel: str, step: int) -> int:
+def reduced(kernel, step):
     """Count the wavefronts of warp 0 in a round of a sum of 256 words."""
     if kernel == "neighbours_by_close_threads":
         return wavefronts([2 * step * t for t in range(32) if 2 * step * t < 256])
@@ -127,19 +126,19 @@ AGAIN = {
 
 
 @pytest.mark.parametrize(("slug", "knobs"), [(slug, one) for slug in AGAIN for one in combinations(lesson_of(slug))])
-def test_an_answer_is_what_counting_gives(slug: str, knobs: dict[str, str]) -> None:
+def test_an_answer_is_what_counting_gives(slug, knobs):
     counted, right = AGAIN[slug](knobs), answer(slug, **knobs)
     assert (lanes_of(right) if isinstance(counted, list) else int(right)) == counted
 
 
-def test_a_column_takes_as_many_wavefronts_as_row_length_and_banks_have_in_common() -> None:
+def test_a_column_takes_as_many_wavefronts_as_row_length_and_banks_have_in_common():
     for columns in [8, 12, 16, 24, 32, 64]:
         assert int(answer("columns", COLUMNS=str(columns))) == gcd(columns, 32)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("rows", [4, 8, 16, 32])
-def test_the_smallest_pad_is_the_first_whose_run_has_no_excess(rows: int) -> None:
+def test_the_smallest_pad_is_the_first_whose_run_has_no_excess(rows):
     smallest = int(answer("rectangles", BDIMY=str(rows)))
     for pad in range(smallest + 1):
         ran = smemviz.run(
@@ -153,7 +152,7 @@ def test_the_smallest_pad_is_the_first_whose_run_has_no_excess(rows: int) -> Non
         assert (excess == 0) == (pad == smallest)
 
 
-def test_as_many_blocks_fit_as_share_memory_and_threads() -> None:
+def test_as_many_blocks_fit_as_share_memory_and_threads():
     for knobs in combinations(lesson_of("occupancy")):
         right = min(228 // (int(knobs["KIB"]) + 1), 2048 // int(knobs["THREADS"]))
         assert int(answer("occupancy", **knobs)) == right
@@ -161,7 +160,7 @@ def test_as_many_blocks_fit_as_share_memory_and_threads() -> None:
         assert f"an occupancy of {100 * share:.0f} %." in stage_of("occupancy", **knobs).because
 
 
-def test_the_excess_in_cycles_says_how_much_time_a_conflict_can_cost() -> None:
+def test_the_excess_in_cycles_says_how_much_time_a_conflict_can_cost():
     """What a reader can work out from the question leads to the range that was measured."""
     for file in ["square", "transpose", "rectangle", "reduce"]:
         stage = stage_of("matter", FILE=file)
@@ -173,7 +172,7 @@ def test_the_excess_in_cycles_says_how_much_time_a_conflict_can_cost() -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_tiled_product_without_its_second_barrier_races(tmp_path: Path) -> None:
+def test_a_tiled_product_without_its_second_barrier_races(tmp_path):
     source = (kernels_dir() / "matmul.py").read_text("utf-8")
     loop = source[source.index("def tiled(c, a, b):") :]
     (tmp_path / "matmul.py").write_text(
@@ -188,11 +187,11 @@ def test_a_tiled_product_without_its_second_barrier_races(tmp_path: Path) -> Non
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("tile", [8, 16, 32])
-def test_a_tile_saves_as_many_times_as_it_is_wide(tile: int) -> None:
+def test_a_tile_saves_as_many_times_as_it_is_wide(tile):
     assert int(answer("tiles", TILE=str(tile))) == tile
 
 
-def test_no_question_says_what_is_right() -> None:
+def test_no_question_says_what_is_right():
     for lesson in [lesson_of(slug) for slug in ("race", "words", "by-hand", "compiler", "matter")]:
         for knobs in combinations(lesson):
             stage = stage_of(lesson.slug, **knobs)
@@ -203,7 +202,7 @@ def test_no_question_says_what_is_right() -> None:
                 assert (stage.answer in told) == (knobs["LOAD"] == "b_tile[k, tx]")
 
 
-def test_what_a_sector_s_count_takes_is_in_the_question() -> None:
+def test_what_a_sector_s_count_takes_is_in_the_question():
     for knobs in combinations(lesson_of("sectors")):
         said = stage_of("sectors", **knobs).question.text
         assert f"{knobs['TILE']} x {knobs['TILE']} threads" in said
@@ -214,7 +213,7 @@ def test_what_a_sector_s_count_takes_is_in_the_question() -> None:
 @pytest.mark.parametrize(
     "lesson", but([lesson_of("tiles"), lesson_of("reuse")], LESSONS), ids=lambda lesson: lesson.slug
 )
-def test_every_knob_has_an_answer_and_the_default_is_not_the_only_one(lesson: Lesson) -> None:
+def test_every_knob_has_an_answer_and_the_default_is_not_the_only_one(lesson):
     stages = [stage_of(lesson.slug, **knobs) for knobs in combinations(lesson)]
     answers = {one for stage in stages for one in stage.right}
     # What changes with the knobs of padding by hand is the words that the indices give, not which of them is right.
@@ -226,7 +225,7 @@ def test_every_knob_has_an_answer_and_the_default_is_not_the_only_one(lesson: Le
         assert stage.because
 
 
-def test_every_scene_is_one_that_the_knobs_offer() -> None:
+def test_every_scene_is_one_that_the_knobs_offer():
     for lesson in LESSONS:
         assert lesson.scenes[0] == {}
         assert all(lesson.turned(scene) == lesson.values(scene) for scene in lesson.scenes)
@@ -235,7 +234,7 @@ def test_every_scene_is_one_that_the_knobs_offer() -> None:
 # Why it is right
 
 
-def test_what_is_right_is_explained() -> None:
+def test_what_is_right_is_explained():
     for slug, knobs, said in [
         ("banks", {}, "tile[2, 5] is word 45, and 45 = 1 x 32 + 13: bank 13."),
         (
@@ -259,7 +258,7 @@ def test_what_is_right_is_explained() -> None:
 # What the pictures show
 
 
-def test_the_answer_of_the_first_lesson_stands_in_its_cell_with_the_lane_above() -> None:
+def test_the_answer_of_the_first_lesson_stands_in_its_cell_with_the_lane_above():
     as_indexed, by_bank = stage_of("banks").panels("light")
     for panel, value in ((as_indexed, "13"), (by_bank, "45")):  # the bank, and the word
         texts = {text: (x, round(y)) for (x, y), text in written(panel.figure).items()}
@@ -267,7 +266,7 @@ def test_the_answer_of_the_first_lesson_stands_in_its_cell_with_the_lane_above()
         assert texts["L0"] == texts[value]
 
 
-def test_lanes_are_large_enough_to_be_read() -> None:
+def test_lanes_are_large_enough_to_be_read():
     for slug in ["banks", "rows", "columns", "words"]:
         for panel in stage_of(slug).panels("light"):
             sizes = [trace.textfont.size for trace in panel.figure.data if trace.meta == LANES]
@@ -277,11 +276,11 @@ def test_lanes_are_large_enough_to_be_read() -> None:
 # What is said before the question
 
 
-def text_of(slug: str) -> str:
+def text_of(slug):
     return " ".join(said.message for said in lesson_of(slug).text)
 
 
-def test_words_are_defined_before_they_are_used() -> None:
+def test_words_are_defined_before_they_are_used():
     definitions = {
         "warp": "warps of 32",
         "lane": "The number of a thread in its warp, 0 to 31, is its lane",
@@ -294,11 +293,11 @@ def test_words_are_defined_before_they_are_used() -> None:
         assert definition in text_of(users[0]), word
 
 
-def asked(lesson: Lesson) -> str:
+def asked(lesson):
     return stage_of(lesson.slug).question.text
 
 
-def test_every_lesson_has_a_goal_minutes_and_a_picture_before_its_answer() -> None:
+def test_every_lesson_has_a_goal_minutes_and_a_picture_before_its_answer():
     for lesson in LESSONS:
         assert re.fullmatch(r"[A-Z][^.!?]*\.", lesson.goal)
         stage = stage_of(lesson.slug)
@@ -312,7 +311,7 @@ def test_every_lesson_has_a_goal_minutes_and_a_picture_before_its_answer() -> No
         assert not any(meta in str(trace.text) for trace in before.figure.data for meta in ("wavefront", "sector", "▲"))
 
 
-def test_what_a_class_answers_wrong_is_wrong_and_each_has_its_hint() -> None:
+def test_what_a_class_answers_wrong_is_wrong_and_each_has_its_hint():
     for lesson in LESSONS:
         stage = stage_of(lesson.slug)
         read = [read_answer(stage.question, given) for given in lesson.wrong]
@@ -321,7 +320,7 @@ def test_what_a_class_answers_wrong_is_wrong_and_each_has_its_hint() -> None:
         assert len({stage.hint(given) for given in read}) >= 2
 
 
-def test_a_lesson_goes_on_at_a_kernel_of_the_gallery() -> None:
+def test_a_lesson_goes_on_at_a_kernel_of_the_gallery():
     for lesson in LESSONS:
         place = dict(parse_qsl(lesson.kernel))
         cpp = place["file"].endswith(".cu")
@@ -329,7 +328,7 @@ def test_a_lesson_goes_on_at_a_kernel_of_the_gallery() -> None:
         assert f"{'' if cpp else 'def '}{place['kernel']}(" in path.read_text("utf-8")
 
 
-def test_what_a_pad_costs_is_said_and_true() -> None:
+def test_what_a_pad_costs_is_said_and_true():
     said = text_of("padding")
     assert "less occupancy" in said
     assert "not aligned for accesses of 8 or 16 bytes" in said
@@ -338,13 +337,13 @@ def test_what_a_pad_costs_is_said_and_true() -> None:
         assert (addresses % width).any()
 
 
-def test_rows_matter_and_stores_broadcast_nothing() -> None:
+def test_rows_matter_and_stores_broadcast_nothing():
     assert "do not matter" not in text_of("banks")
     assert "When they store to it, one of their values is kept, and which one is undefined" in text_of("words")
     assert "When they load it, the bank delivers it once and broadcasts it." in text_of("words")
 
 
-def test_a_knob_that_changes_nothing_is_written_out() -> None:
+def test_a_knob_that_changes_nothing_is_written_out():
     for slug, knobs, code in [
         ("padding", {"IPAD": "0"}, "declared as tile[32, 32], without a pad"),
         ("words", {"SHARE": "1"}, "tile[i, 0]"),

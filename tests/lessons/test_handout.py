@@ -2,20 +2,17 @@
 
 import re
 from itertools import product
-from pathlib import Path
 from unicodedata import normalize
 
 import pypdf
 import pytest
-from helpers.commands import Command
 
 from smemviz.i18n import LANGUAGES, gettext, speaking
 from smemviz.lessons.course import LESSONS, lesson_of
 from smemviz.lessons.handout import printed_to_fit
-from smemviz.lessons.lesson import Lesson
 
 
-def pages(path: Path) -> list[str]:
+def pages(path):
     """Return the text of each page, with single spaces and no ligatures."""
     texts = [page.extract_text() for page in pypdf.PdfReader(path).pages]
     return [re.sub(r"\s+", " ", text).replace("ﬀ", "ff").replace("ﬂ", "fl").replace("ﬁ", "fi") for text in texts]
@@ -23,7 +20,7 @@ def pages(path: Path) -> list[str]:
 
 @pytest.mark.browser
 @pytest.mark.usefixtures("image_browser")
-def test_a_handout_asks_on_its_first_page_and_answers_on_the_next(tmp_path: Path, command: Command) -> None:
+def test_a_handout_asks_on_its_first_page_and_answers_on_the_next(tmp_path, command):
     out = tmp_path / "columns.pdf"
     command("handout", "columns", "-o", out)
     first, answer = pages(out)  # two pictures of 32 rows each
@@ -40,7 +37,7 @@ def test_a_handout_asks_on_its_first_page_and_answers_on_the_next(tmp_path: Path
 
 @pytest.mark.browser
 @pytest.mark.usefixtures("image_browser")
-def test_the_whole_course_is_one_file_with_its_goals_in_front(tmp_path: Path, command: Command) -> None:
+def test_the_whole_course_is_one_file_with_its_goals_in_front(tmp_path, command):
     out = tmp_path / "course.pdf"
     command("handout", "--all", "-o", out)
     cover, *sheets = pages(out)
@@ -55,7 +52,7 @@ def test_the_whole_course_is_one_file_with_its_goals_in_front(tmp_path: Path, co
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
-def test_the_pictures_of_every_answer_fit_its_page(lesson: Lesson) -> None:
+def test_the_pictures_of_every_answer_fit_its_page(lesson):
     for values in product(*(knob.options for knob in lesson.knobs)):
         stage = lesson.stage(dict(zip((knob.name for knob in lesson.knobs), values, strict=True)))
         printed = printed_to_fit([panel.figure for panel in stage.panels("light")])
@@ -65,7 +62,7 @@ def test_the_pictures_of_every_answer_fit_its_page(lesson: Lesson) -> None:
 @pytest.mark.browser
 @pytest.mark.usefixtures("image_browser")
 @pytest.mark.parametrize("tag", LANGUAGES)
-def test_a_handout_speaks_the_language_it_is_asked_for(tag: str, tmp_path: Path, command: Command) -> None:
+def test_a_handout_speaks_the_language_it_is_asked_for(tag, tmp_path, command):
     out = tmp_path / "by-hand.pdf"
     command("handout", "by-hand", "--lang", tag, "-o", out)
     # a font draws 手 and the radical ⼿ with one glyph, and a reader of the file finds either
@@ -88,9 +85,7 @@ def test_a_handout_speaks_the_language_it_is_asked_for(tag: str, tmp_path: Path,
         (["3", "-o", "there.pdf"], "there.pdf: is there already; --force overwrites it"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_in_one_line_and_nothing_is_written(
-    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
-) -> None:
+def test_a_mistake_is_told_in_one_line_and_nothing_is_written(arguments, said, tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there.pdf").write_text("mine")
     err = command("handout", *arguments, code=2).err
@@ -99,9 +94,7 @@ def test_a_mistake_is_told_in_one_line_and_nothing_is_written(
     assert [path.name for path in tmp_path.iterdir()] == ["there.pdf"]
 
 
-def test_without_a_browser_it_exits_3_and_writes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
-) -> None:
+def test_without_a_browser_it_exits_3_and_writes_nothing(tmp_path, monkeypatch, command):
     monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "none"))
     err = command("handout", "3", "-o", tmp_path / "a.pdf", code=3).err
     assert err.count("\n") == 1

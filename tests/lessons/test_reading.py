@@ -8,10 +8,10 @@ from helpers.tiers import but
 
 from smemviz.errors import InputError
 from smemviz.lessons.course import LESSONS, lesson_of
-from smemviz.lessons.lesson import Lesson, read_answer
+from smemviz.lessons.lesson import read_answer
 
 
-def test_answers_are_read_as_people_write_them() -> None:
+def test_answers_are_read_as_people_write_them():
     for slug, text, read in [
         ("banks", " 007 ", "7"),
         ("compiler", "2,048", "2048"),
@@ -25,7 +25,7 @@ def test_answers_are_read_as_people_write_them() -> None:
         assert read_answer(stage_of(slug).question, text) == read
 
 
-def test_what_is_no_answer_is_told_in_one_line() -> None:
+def test_what_is_no_answer_is_told_in_one_line():
     for slug, text, said in [
         ("banks", "many", "Write a whole number."),
         ("banks", "1.5", "Write a whole number."),
@@ -39,7 +39,7 @@ def test_what_is_no_answer_is_told_in_one_line() -> None:
         assert str(refused.value) == said
 
 
-def test_lessons_are_found_by_number_and_name() -> None:
+def test_lessons_are_found_by_number_and_name():
     assert [lesson.slug for lesson in LESSONS] == [
         *("why", "lanes", "sectors", "barrier", "race", "tiles", "reuse"),
         *("banks", "rows", "columns", "words", "padding", "rectangles", "by-hand", "swizzle", "reduction"),
@@ -50,14 +50,14 @@ def test_lessons_are_found_by_number_and_name() -> None:
         lesson_of("22")
 
 
-def test_a_lesson_builds_on_lessons_before_it() -> None:
+def test_a_lesson_builds_on_lessons_before_it():
     slugs = [lesson.slug for lesson in LESSONS]
     for number, lesson in enumerate(LESSONS):
         assert set(lesson.builds_on) <= set(slugs[:number])
         assert lesson.builds_on or lesson.slug in ("why", "lanes")
 
 
-def test_a_knob_of_the_url_that_is_not_offered_gives_way_and_one_of_the_command_line_is_refused() -> None:
+def test_a_knob_of_the_url_that_is_not_offered_gives_way_and_one_of_the_command_line_is_refused():
     columns = lesson_of("columns")
     assert columns.values({"COLUMNS": "7", "FILE": "x"}) == {"COLUMNS": "32"}
     with pytest.raises(InputError, match="COLUMNS of the lesson columns is one of 8, 12, 16, 24, 32, 64, not 7"):
@@ -66,7 +66,7 @@ def test_a_knob_of_the_url_that_is_not_offered_gives_way_and_one_of_the_command_
         columns.turned({"IPAD": "1"})
 
 
-def test_lanes_that_a_hint_names_do_collide() -> None:
+def test_lanes_that_a_hint_names_do_collide():
     for rows in [4, 8, 16, 32]:
         stage = stage_of("rectangles", BDIMY=str(rows))
         (right,) = stage.right
@@ -81,7 +81,7 @@ def test_lanes_that_a_hint_names_do_collide() -> None:
 # What is said to a wrong answer
 
 
-def test_a_wrong_answer_gets_a_hint_of_its_own() -> None:
+def test_a_wrong_answer_gets_a_hint_of_its_own():
     for slug, knobs, given, said in [
         ("banks", {}, "45", "45 is the number of the word. After bank 31 comes bank 0 again."),
         ("banks", {}, "99", "There are 32 banks, numbered from 0 to 31."),
@@ -190,7 +190,7 @@ def test_a_wrong_answer_gets_a_hint_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("lesson", but([lesson_of("tiles"), lesson_of("reuse")], LESSONS), ids=lambda one: one.slug)
-def test_no_wrong_answer_is_left_without_a_hint(lesson: Lesson) -> None:
+def test_no_wrong_answer_is_left_without_a_hint(lesson):
     for knobs in combinations(lesson):
         stage = stage_of(lesson.slug, **knobs)
         kind = stage.question.kind

@@ -11,7 +11,7 @@ from smemviz.lessons.scenes import recorded, recorded_access
 from smemviz.paths import kernels_dir
 
 
-def test_the_recording_of_the_gpu_is_taken_where_it_has_the_constants_else_lockstep_runs_what_is_looked_at() -> None:
+def test_the_recording_of_the_gpu_is_taken_where_it_has_the_constants_else_lockstep_runs_what_is_looked_at():
     known = recorded("square", {"IPAD": 1})
     assert known.engine == "gpu"
     assert known is recorded("square", {"IPAD": 1})
@@ -20,7 +20,7 @@ def test_the_recording_of_the_gpu_is_taken_where_it_has_the_constants_else_locks
     assert [launch.kernel for launch in ran.launches] == ["set_row_read_col_pad"]
 
 
-def test_what_is_looked_at_is_the_first_request_of_a_site() -> None:
+def test_what_is_looked_at_is_the_first_request_of_a_site():
     access = recorded_access(recorded("square", {"IPAD": 1}), "set_row_read_col_pad", "load", "shared")
     site = access.launch.sites[access.site]
     assert (site.source, site.line) == ("tile[tx, ty]", 80)
@@ -29,12 +29,12 @@ def test_what_is_looked_at_is_the_first_request_of_a_site() -> None:
     assert (access.addresses[1] - access.addresses[0]) // 4 == 33
 
 
-def test_every_file_that_lessons_name_is_in_the_gallery() -> None:
+def test_every_file_that_lessons_name_is_in_the_gallery():
     for file in ("square", "rectangle", "transpose", "matmul", "stencil", "reverse", "reduce", "latency"):
         assert (kernels_dir() / f"{file}.py").is_file()
 
 
-def test_the_bar_that_answers_is_told_from_the_others_without_its_colour() -> None:
+def test_the_bar_that_answers_is_told_from_the_others_without_its_colour():
     figure = lesson_bars([Bar("0", 256), Bar("2", 16, answers=True)], "pad", "wavefronts", "Text.")
     (bars,) = figure.data
     assert list(bars.y) == [256, 16]
@@ -44,7 +44,7 @@ def test_the_bar_that_answers_is_told_from_the_others_without_its_colour() -> No
     assert figure.layout.meta["says"] == "Text."
 
 
-def test_the_title_of_few_rows_stands_above_them_where_it_has_room() -> None:
+def test_the_title_of_few_rows_stands_above_them_where_it_has_room():
     few = lesson_scene((2, 32), {(0, 0): "0"}, ("lane", "element that it stores"), "Text.")
     assert [note.text for note in few.layout.annotations] == ["↓ element that it stores"]
     assert few.layout.yaxis.title.text == ""
@@ -53,7 +53,7 @@ def test_the_title_of_few_rows_stands_above_them_where_it_has_room() -> None:
     assert many.layout.yaxis.title.text == "row"
 
 
-def test_the_marks_of_a_question_are_of_10_pixels_wherever_the_knobs_stand() -> None:
+def test_the_marks_of_a_question_are_of_10_pixels_wherever_the_knobs_stand():
     for lesson in LESSONS:
         names = [knob.name for knob in lesson.knobs]
         for options in product(*(knob.options for knob in lesson.knobs)):
@@ -62,7 +62,7 @@ def test_the_marks_of_a_question_are_of_10_pixels_wherever_the_knobs_stand() -> 
             assert all(trace.textfont.size >= 10 for trace in texts if trace.mode == "text"), options
 
 
-def test_an_array_of_one_axis_is_drawn_in_rows_that_their_first_elements_number() -> None:
+def test_an_array_of_one_axis_is_drawn_in_rows_that_their_first_elements_number():
     stage = stage_of("reduction", KERNEL="neighbours_by_close_threads", ROUND="2")
     cells, lanes, _ = stage.before("light").figure.data
     assert cells.z.shape == (16, 16)
@@ -71,7 +71,7 @@ def test_an_array_of_one_axis_is_drawn_in_rows_that_their_first_elements_number(
     assert placed == [(0, 0, "L0"), (0, 8, "L1"), (16, 0, "L2")]
 
 
-def test_the_tiles_of_a_tensor_copy_and_of_triton_lie_as_the_lessons_say() -> None:
+def test_the_tiles_of_a_tensor_copy_and_of_triton_lie_as_the_lessons_say():
     plain, swizzled = (
         stage_of("tensor-copies", ROW="5", KERNEL=name).because for name in ("turn_plain", "turn_swizzled")
     )

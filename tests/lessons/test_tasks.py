@@ -4,7 +4,7 @@ import pytest
 
 from smemviz.engines.sandbox.run import run_text
 from smemviz.errors import InputError
-from smemviz.lessons.course import LESSONS, TASKS, Task, task_of
+from smemviz.lessons.course import LESSONS, TASKS, task_of
 from smemviz.testing.budget import what_is_missing
 
 BARRIER = ("    total = int32(0)\n", "    cuda.syncthreads()\n    total = int32(0)\n")
@@ -53,11 +53,11 @@ SOLUTIONS: dict[tuple[str, str], list[tuple[str, str]]] = {
 }  # fmt: skip
 
 
-def missing(task: Task, source: str) -> str | None:
+def missing(task, source):
     return what_is_missing(task, run_text(source).recording)
 
 
-def written(task: Task, changes: list[tuple[str, str]]) -> str:
+def written(task, changes):
     text = task.source
     for old, new in changes:
         assert text.count(old) == 1, old
@@ -65,19 +65,19 @@ def written(task: Task, changes: list[tuple[str, str]]) -> str:
     return text
 
 
-def test_a_task_follows_a_lesson_and_has_two_kinds_of_solutions() -> None:
+def test_a_task_follows_a_lesson_and_has_two_kinds_of_solutions():
     assert [[lesson.slug for lesson in LESSONS].index(task.slug) + 1 for task in TASKS] == [5, 12, 13, 15, 16]
     for task in TASKS:
         assert len([name for name, _kind in SOLUTIONS if name == task.slug]) >= 2
 
 
-def test_solutions_of_several_kinds_pass() -> None:
+def test_solutions_of_several_kinds_pass():
     for slug, kind in SOLUTIONS:
         task = task_of(slug)
         assert missing(task, written(task, SOLUTIONS[slug, kind])) is None
 
 
-def test_what_a_task_begins_with_fails_with_its_witness() -> None:
+def test_what_a_task_begins_with_fails_with_its_witness():
     for slug, said in [
         ("race", "race in stencil, block (0, 0, 0), threads (32, 0, 0), (31, 0, 0): held[32] is stored"),
         ("padding", "load of tile[tx, ty] in transpose is 32-way; at most 1-way is allowed"),
@@ -91,7 +91,7 @@ def test_what_a_task_begins_with_fails_with_its_witness() -> None:
         assert said in witness
 
 
-def test_what_only_seems_to_be_a_solution_is_none() -> None:
+def test_what_only_seems_to_be_a_solution_is_none():
     for slug, changes, said in [
         (
             "swizzle",
@@ -122,6 +122,6 @@ def test_what_only_seems_to_be_a_solution_is_none() -> None:
         assert said in found
 
 
-def test_a_task_that_is_not_there_is_told_in_one_line() -> None:
+def test_a_task_that_is_not_there_is_told_in_one_line():
     with pytest.raises(InputError, match="no kernel to fix is called 'banks'; there are race, padding, rectangles"):
         task_of("banks")

@@ -2,10 +2,9 @@
 
 import numpy as np
 from helpers import launches
-from numpy.typing import NDArray
 
 from smemviz.measure.ncu.compiler import Stream, avoidable, merge, unrolled
-from smemviz.recordings.data import Launch, Requests, Site
+from smemviz.recordings.data import Launch, Requests
 
 LANE = np.arange(32)
 LOAD, STORE, OTHER = (
@@ -15,7 +14,7 @@ LOAD, STORE, OTHER = (
 )
 
 
-def log(*rows: tuple[Site, NDArray[np.int64], int]) -> Launch:
+def log(*rows):
     """Make a launch of one warp that makes these requests: site, addresses, barriers passed."""
     sites = tuple(dict.fromkeys(site for site, _, _ in rows))
     n = len(rows)
@@ -36,7 +35,7 @@ UPDATE, OUT = launches.site("tile", "shared", "atomic_add", dtype="int32"), laun
 NO = ""
 
 
-def test_what_a_compiler_may_leave_out() -> None:
+def test_what_a_compiler_may_leave_out():
     for rows, why in [
         # A load of what the thread stored may come from a register; not what another lane stored, nor after a barrier.
         ([(STORE, OWN, 0), (LOAD, OWN, 0)], ["unread", "stored"]),
@@ -62,28 +61,28 @@ def test_what_a_compiler_may_leave_out() -> None:
         assert found.any.tolist() == [one != NO for one in why]
 
 
-def stream(*addresses: NDArray[np.int64], width: int = 4) -> Stream:
+def stream(*addresses, width=4):
     """Make a stream of one warp."""
     return Stream(np.array(addresses, np.int64), np.zeros(len(addresses), np.int64), width)
 
 
-def widths(parts: list[Stream]) -> dict[int, int]:
+def widths(parts):
     """Return the number of requests of each width."""
     return {part.width: len(part.era) for part in parts}
 
 
-def test_four_words_of_an_aligned_piece_become_one_request_of_16_bytes() -> None:
+def test_four_words_of_an_aligned_piece_become_one_request_of_16_bytes():
     parts = list(merge(stream(*(64 * LANE + 4 * k for k in range(4))), 16))
     assert widths(parts) == {16: 1}
     assert parts[0].addresses.tolist() == [(64 * LANE).tolist()]
 
 
-def words(*numbers: int, row: int = 64) -> list[NDArray[np.int64]]:
+def words(*numbers, row=64):
     """Return requests for words of a row of so many bytes, a row a lane."""
     return [row * LANE + 4 * number for number in numbers]
 
 
-def test_what_becomes_one_wide_request() -> None:
+def test_what_becomes_one_wide_request():
     for addresses, wide, found in [
         (words(3, 1, 0, 2), 16, {16: 1}),
         (words(1, 2, 3, 4), 16, {8: 1, 4: 2}),  # two of them fill 8 bytes, the first and the last stay alone
@@ -94,24 +93,24 @@ def test_what_becomes_one_wide_request() -> None:
         assert widths(list(merge(stream(*addresses), wide))) == found
 
 
-def test_a_barrier_between_keeps_requests_apart() -> None:
+def test_a_barrier_between_keeps_requests_apart():
     apart = Stream(np.array([64 * LANE, 64 * LANE + 4], np.int64), np.array([0, 1]), 4)
     assert widths(list(merge(apart, 8))) == {4: 2}
 
 
-def test_a_complex_number_is_two_floats() -> None:
+def test_a_complex_number_is_two_floats():
     halves = stream(np.where(LANE < 2, 8 * LANE, -1), width=8).halves()
     assert halves.width == 4
     assert halves.addresses[:, :3].tolist() == [[0, 8, -1], [4, 12, -1]]
 
 
-def test_an_unrolled_loop_is_gone_through_by_other_lanes_together() -> None:
+def test_an_unrolled_loop_is_gone_through_by_other_lanes_together():
     """Eight lanes each make one, two, three and four rounds, as in a kernel on an H200."""
     rounds = np.repeat([1, 2, 3, 4], 8)
     rows = np.array([np.where(rounds > turn, 100 * turn + 4 * LANE, -1) for turn in range(4)])
     loop = Stream(rows, np.zeros(4, np.int64), 4)
 
-    def lanes(times: int, peeled: int, rest_first: bool) -> list[int]:
+    def lanes(times, peeled, rest_first):
         return (unrolled(loop, times, peeled, rest_first).addresses >= 0).sum(axis=1).tolist()
 
     assert lanes(4, 0, True) == [24, 16, 8, 8, 8, 8, 8]
@@ -121,7 +120,7 @@ def test_an_unrolled_loop_is_gone_through_by_other_lanes_together() -> None:
     assert sorted(last.addresses[last.addresses >= 0].tolist()) == sorted(rows[rows >= 0].tolist())
 
 
-def test_loops_that_follow_each_other_are_unrolled_one_by_one() -> None:
+def test_loops_that_follow_each_other_are_unrolled_one_by_one():
     on = LANE < 16
     rows = np.array([np.where(on, 4 * LANE, -1), 4 * LANE, np.where(on, 4 * LANE, -1)])
     found = unrolled(Stream(rows, np.zeros(3, np.int64), 4), 2, 0, True)

@@ -3,8 +3,6 @@
 Of 32 threads ``a[i]`` and ``m[i, 1]`` are ``i``; counts are worked out by hand.
 """
 
-from pathlib import Path
-
 import smemviz
 from smemviz.measure.ncu.counters import ProfiledLaunch
 from smemviz.measure.ncu.reconcile import reconcile
@@ -26,9 +24,7 @@ def main():
 FIRST = HEAD.count("\n") + 1
 
 
-def verdicts(
-    folder: Path, body: str, *counted: tuple[int, str, int, int, int], sound: bool = True
-) -> list[tuple[str, str, str]]:
+def verdicts(folder, body, *counted, sound=True):
     """Return source, verdict and reason of each site.
 
     Instructions are given as line of the body, name, requests, lanes and sectors.
@@ -68,14 +64,14 @@ CONDITION = """    if (i % 2 and a[i] > 3) or m[i, 1] > 20:
 APART = "lanes come to it by different ways, as operands of a condition lead, and do not wait there for each other: "
 
 
-def test_lanes_that_meet_at_an_operand_agree(tmp_path: Path) -> None:
+def test_lanes_that_meet_at_an_operand_agree(tmp_path):
     counted = [(0, "LDG", 1, 16, 4), (0, "LDG", 1, 18, 8), (1, "STG", 1, 19, 4), (3, "LDG", 1, 13, 6)]
     found = verdicts(tmp_path, CONDITION, *counted, (3, "STG", 1, 13, 3))
 
     assert [verdict for _, verdict, _ in found] == ["agrees"] * 5
 
 
-def test_lanes_that_come_to_an_operand_apart_are_told_by_what_they_accessed_before(tmp_path: Path) -> None:
+def test_lanes_that_come_to_an_operand_apart_are_told_by_what_they_accessed_before(tmp_path):
     """Threads 1 and 3 come to it from the first load, threads of even numbers past it."""
     counted = [(0, "LDG", 1, 16, 4), (0, "LDG", 2, 18, 9), (1, "STG", 1, 19, 4), (3, "LDG", 2, 13, 7)]
     found = verdicts(tmp_path, CONDITION, *counted, (3, "STG", 2, 13, 4))
@@ -88,7 +84,7 @@ def test_lanes_that_come_to_an_operand_apart_are_told_by_what_they_accessed_befo
     ]
 
 
-def test_lanes_that_no_access_tells_apart_stay_unexplained(tmp_path: Path) -> None:
+def test_lanes_that_no_access_tells_apart_stay_unexplained(tmp_path):
     """Two requests could be any two groups of the lanes: there is no equation that says what they cost."""
     body = "    if i % 2 or i * i % 5 == 1:\n        out[i] = m[i, 1]\n"  # 16 odd ones, and 4, 6, 14, 16, 24, 26
 
@@ -96,7 +92,7 @@ def test_lanes_that_no_access_tells_apart_stay_unexplained(tmp_path: Path) -> No
     assert [verdict for _, verdict, _ in found] == ["unexplained"] * 2
 
 
-def test_one_load_of_the_sides_of_a_choice(tmp_path: Path) -> None:
+def test_one_load_of_the_sides_of_a_choice(tmp_path):
     body = "    out[i] = a[i ^ 1] if a[i] > 20 else a[31 - i]\n"
 
     found = verdicts(tmp_path, body, (0, "LDG", 1, 32, 4), (0, "LDG", 1, 32, 3), (0, "STG", 1, 32, 4))

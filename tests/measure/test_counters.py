@@ -21,7 +21,7 @@ SQUARE = (
 )
 
 
-def stand_in(folder: Path, body: str) -> Path:
+def stand_in(folder, body):
     """Write a script that is called as Nsight Compute is; ``arguments`` are the command line."""
     script = folder / "ncu"
     script.write_text(f"#!{sys.executable}\nimport sys\nfrom pathlib import Path\narguments = sys.argv[1:]\n{body}")
@@ -41,7 +41,7 @@ else:
 """
 
 
-def test_counters_of_the_square_kernels_are_those_of_the_table() -> None:
+def test_counters_of_the_square_kernels_are_those_of_the_table():
     # the figures required for compute capability 9.0: wavefronts of stores and loads, sectors stored
     shared = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op"
     found = [
@@ -53,7 +53,7 @@ def test_counters_of_the_square_kernels_are_those_of_the_table() -> None:
     }
 
 
-def test_the_instructions_of_a_launch_add_up_to_its_totals() -> None:
+def test_the_instructions_of_a_launch_add_up_to_its_totals():
     for name in captured.NAMES:
         for launch in captured.profiled(name):
             totals = [
@@ -62,7 +62,7 @@ def test_the_instructions_of_a_launch_add_up_to_its_totals() -> None:
             assert totals == [launch.metrics[metric] for metric in counters.TOTALS], launch.kernel
 
 
-def test_kernels_that_are_not_of_the_file_are_skipped_and_one_that_did_not_run_again_is_an_error() -> None:
+def test_kernels_that_are_not_of_the_file_are_skipped_and_one_that_did_not_run_again_is_an_error():
     raw, source = captured.text("square.raw.csv"), captured.text("square.source.csv")
     launches = read_launches(raw, source, [SQUARE[1], SQUARE[4]], "square.py")
     assert [one.kernel for one in launches] == [SQUARE[1], SQUARE[4]]
@@ -71,14 +71,14 @@ def test_kernels_that_are_not_of_the_file_are_skipped_and_one_that_did_not_run_a
         read_launches(raw, source, [SQUARE[1], SQUARE[0]], "square.py")
 
 
-def test_a_metric_without_a_value_is_left_out() -> None:
+def test_a_metric_without_a_value_is_left_out():
     raw = '"ID","Kernel Name","gpu__time_duration.sum","memory_l1_wavefronts_shared"\n"","","ns",""\n'
     raw += '"0","set_row_read_row[v1](Array)","n/a","1,024"\n'
     launch = read_launches(raw, captured.text("square.source.csv"), [SQUARE[0]], "square.py")[0]
     assert launch.metrics == {"memory_l1_wavefronts_shared": 1024.0}
 
 
-def test_the_clean_kernels_run_under_the_profiler_and_both_pages_are_read(tmp_path: Path) -> None:
+def test_the_clean_kernels_run_under_the_profiler_and_both_pages_are_read(tmp_path):
     ncu = stand_in(tmp_path, PRINTS_SQUARE.replace("{seen!r}", repr(str(tmp_path / "seen"))))
     progress: list[tuple[int, int, str]] = []
     launches = profile(ncu, Path("square.py"), {"IPAD": "2"}, SQUARE, lambda *told: progress.append(told))
@@ -90,7 +90,7 @@ def test_the_clean_kernels_run_under_the_profiler_and_both_pages_are_read(tmp_pa
     assert progress == [(0, 6, "set_row_read_row under Nsight Compute")]
 
 
-def test_a_failure_is_told_in_a_line(tmp_path: Path) -> None:
+def test_a_failure_is_told_in_a_line(tmp_path):
     for body, error, said in [
         (
             "print('==ERROR== ERR_NVGPUCTRPERM - The user does not have permission'); sys.exit(1)",
@@ -109,16 +109,14 @@ def test_a_failure_is_told_in_a_line(tmp_path: Path) -> None:
             profile(stand_in(tmp_path, body), Path("mine.py"), {}, SQUARE)
 
 
-def test_a_run_that_does_not_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_does_not_end_is_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(counters, "MAX_SECONDS", 0.5)
     ncu = stand_in(tmp_path, "import time; time.sleep(60)")
     with pytest.raises(InputError, match=r"did not finish within"):
         profile(ncu, Path("mine.py"), {}, SQUARE)
 
 
-def test_nsight_compute_is_found_on_the_path_else_the_newest_that_is_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nsight_compute_is_found_on_the_path_else_the_newest_that_is_installed(tmp_path, monkeypatch):
     ncu = stand_in(tmp_path, "")
     monkeypatch.setenv("PATH", str(tmp_path))
     assert find_ncu() == ncu

@@ -1,7 +1,5 @@
 """What the launches of a file of CUDA C++ leave, with the interpreter of PTX in place of a GPU."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from helpers.interpreted_ptx import LockstepCard
@@ -18,11 +16,11 @@ __global__ void tripled(int *a) { a[threadIdx.x] *= 3; }
 """
 
 
-def test_the_arrays_of_the_kernels_asked_for_are_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_arrays_of_the_kernels_asked_for_are_hashed(monkeypatch):
     measured = pytest.importorskip("smemviz.measure.time.cuda_time", reason="numba-cuda is not installed")
     made: list[str] = []
 
-    def make_clean(card: object, entry: Any, *launch: Any) -> None:
+    def make_clean(card, entry, *launch):
         made.append(entry.name)
         ptx_launch.make_clean(LockstepCard(entry), entry, *launch)
 

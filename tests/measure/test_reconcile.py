@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 from helpers import captured
 
@@ -12,23 +11,22 @@ from smemviz.measure.ncu import ptx_ncu
 from smemviz.measure.ncu.counters import ProfiledLaunch
 from smemviz.measure.ncu.reconcile import reconcile
 from smemviz.measure.ncu.sass import Instruction
-from smemviz.recordings.measured import SiteHardware
 
 _PIPE_LOADS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
 
 
-def counts(row: SiteHardware) -> tuple[int | None, ...]:
+def counts(row):
     return row.requests, row.wavefronts, row.ideal, row.sectors
 
 
-def test_every_site_of_every_captured_kernel_is_accounted_for() -> None:
+def test_every_site_of_every_captured_kernel_is_accounted_for():
     for name in captured.NAMES:
         for launch, counted in zip(captured.recording(name).launches, captured.profiled(name), strict=True):
             found = captured.reconciled(name, launch, counted)
             assert found.sound, (launch.kernel, [row for row in found.hardware if row.verdict == "unexplained"])
 
 
-def test_the_counts_of_the_sites_add_up_to_those_of_the_instructions() -> None:
+def test_the_counts_of_the_sites_add_up_to_those_of_the_instructions():
     for name in captured.NAMES:
         for launch, counted in zip(captured.recording(name).launches, captured.profiled(name), strict=True):
             found = captured.reconciled(name, launch, counted)
@@ -39,7 +37,7 @@ def test_the_counts_of_the_sites_add_up_to_those_of_the_instructions() -> None:
                 assert sectors == counted.metrics["memory_l2_theoretical_sectors_global"], launch.kernel
 
 
-def test_the_square_kernels_agree_everywhere() -> None:
+def test_the_square_kernels_agree_everywhere():
     for launch, counted in zip(captured.recording("square").launches, captured.profiled("square"), strict=True):
         assert [row.verdict for row in captured.reconciled("square", launch, counted).hardware] == ["agrees"] * 3
     (load,) = captured.rows("square", "set_row_read_col")[53, "tile[tx, ty]", "load"]
@@ -47,7 +45,7 @@ def test_the_square_kernels_agree_everywhere() -> None:
     assert load.because == "32 requests and 1,024 wavefronts, as recorded"
 
 
-def test_a_site_has_its_verdict() -> None:
+def test_a_site_has_its_verdict():
     for name, kernel, site, verdict, counted, because in [
         # Four loads in a row became one wide load.
         (
@@ -142,7 +140,7 @@ def test_a_site_has_its_verdict() -> None:
         assert because in row.because
 
 
-def test_copies_of_triton_are_loads_and_stores_at_once_and_matrices_are_in_one_counter_of_two() -> None:
+def test_copies_of_triton_are_loads_and_stores_at_once_and_matrices_are_in_one_counter_of_two():
     program, recording = read_program("kernels/triton/matmul.sm_80.ptx"), captured.recording("matmul_triton")
     (profiled,) = ptx_ncu.as_written(program, ["matmul"], captured.profiled("matmul_triton"))
     (launch,) = recording.launches
@@ -161,12 +159,12 @@ def test_copies_of_triton_are_loads_and_stores_at_once_and_matrices_are_in_one_c
     assert not reconcile(launch, changed, recording.source, recording.file, (9, 0)).sound
 
 
-def test_a_device_function_called_twice_has_an_instruction_for_each_call() -> None:
+def test_a_device_function_called_twice_has_an_instruction_for_each_call():
     rows = captured.rows("calls", "two_calls")
     assert sorted(counts(row) for row in rows[13, "words[i]", "load"]) == [(2, 2, 2, None), (2, 4, 2, None)]
 
 
-def test_an_instruction_of_a_library_is_named_and_belongs_to_no_site() -> None:
+def test_an_instruction_of_a_library_is_named_and_belongs_to_no_site():
     found = captured.reconciled("tiles", *captured.pair("tiles", "stencil"))
     assert found.unaccounted == (
         "tiles.py:95: LDG.E.CONSTANT on global memory belongs to no access: 48 requests, 48 sectors",
@@ -176,7 +174,7 @@ def test_an_instruction_of_a_library_is_named_and_belongs_to_no_site() -> None:
 Change = Callable[[Instruction], Instruction | None]
 
 
-def with_fault(counted: ProfiledLaunch, opcode: str, change: Change) -> ProfiledLaunch:
+def with_fault(counted, opcode, change):
     """Change, or drop, the first instruction of an opcode."""
     instructions = list(counted.instructions)
     index = next(i for i, one in enumerate(instructions) if one.opcode == opcode)
@@ -186,7 +184,7 @@ def with_fault(counted: ProfiledLaunch, opcode: str, change: Change) -> Profiled
     return replace(counted, instructions=tuple(instructions), metrics={})
 
 
-def test_a_count_that_is_off_is_unexplained() -> None:
+def test_a_count_that_is_off_is_unexplained():
     for kernel, opcode, change in [
         ("product", "LDS.128", lambda one: replace(one, wavefronts=one.wavefronts + 1)),
         ("product", "LDS.128", lambda one: replace(one, requests=one.requests - 1)),
@@ -204,7 +202,7 @@ def test_a_count_that_is_off_is_unexplained() -> None:
         assert any(row.verdict == "unexplained" for row in found.hardware)
 
 
-def test_an_unexplained_site_shows_both_counts() -> None:
+def test_an_unexplained_site_shows_both_counts():
     launch, counted = captured.pair("square", "set_row_read_col")
     faulty = with_fault(counted, "LDS", lambda one: replace(one, wavefronts=1000))
     found = captured.reconciled("square", launch, faulty)
@@ -216,7 +214,7 @@ def test_an_unexplained_site_shows_both_counts() -> None:
     )
 
 
-def test_a_shared_instruction_too_many_makes_the_launch_unsound() -> None:
+def test_a_shared_instruction_too_many_makes_the_launch_unsound():
     launch, counted = captured.pair("removed", "forwarded")
     extra = replace(counted.instructions[0], kind="atomic", opcode="ATOMS.ADD")
     found = captured.reconciled("removed", launch, replace(counted, instructions=(*counted.instructions, extra)))
@@ -224,7 +222,7 @@ def test_a_shared_instruction_too_many_makes_the_launch_unsound() -> None:
     assert "ATOMS.ADD on shared memory belongs to no access: 2 requests, 2 wavefronts" in found.unaccounted[0]
 
 
-def test_counts_of_instructions_without_a_line_make_the_launch_unsound() -> None:
+def test_counts_of_instructions_without_a_line_make_the_launch_unsound():
     launch, counted = captured.pair("square", "set_row_read_col")
     more = counted.metrics | {"memory_l1_wavefronts_shared": 1060.0}
     found = captured.reconciled("square", launch, replace(counted, metrics=more))
@@ -232,14 +230,14 @@ def test_counts_of_instructions_without_a_line_make_the_launch_unsound() -> None
     assert not found.sound
 
 
-def test_a_pipe_that_counts_less_than_its_instructions_is_unexplained() -> None:
+def test_a_pipe_that_counts_less_than_its_instructions_is_unexplained():
     launch, counted = captured.pair("square", "set_row_read_col")
     found = captured.reconciled("square", launch, replace(counted, metrics=counted.metrics | {_PIPE_LOADS: 1000.0}))
     assert [row.verdict for row in found.hardware] == ["agrees", "unexplained", "agrees"]
     assert "a counter of the whole launch has 1,000 wavefronts, not 1,024" in found.hardware[1].because
 
 
-def test_one_instruction_that_serves_two_sites_stands_at_the_first() -> None:
+def test_one_instruction_that_serves_two_sites_stands_at_the_first():
     launch, counted = captured.pair("calls", "two_calls")
     one, two = (one for one in counted.instructions if one.line == 13)
     both = replace(one, requests=4, lanes=128, wavefronts=one.wavefronts + two.wavefronts, ideal=one.ideal + two.ideal)
@@ -251,7 +249,7 @@ def test_one_instruction_that_serves_two_sites_stands_at_the_first() -> None:
     assert rows[0].because == ("1 LDS did the work of 2 accesses together: 4 requests and 6 wavefronts, as recorded")
 
 
-def test_loads_of_both_branches_that_became_one_are_explained(tmp_path: Path) -> None:
+def test_loads_of_both_branches_that_became_one_are_explained(tmp_path):
     """Met on an H200: the same element, loaded by some lanes in one branch and by the others in another."""
     path = tmp_path / "k.py"
     path.write_text(

@@ -82,7 +82,7 @@ def test_time_runs_out_for_what_takes_long():
     assert len(sample_until_known(sample, clock, QUICK)) == QUICK.min_samples
 
 
-def test_the_product_comes_with_its_time() -> None:
+def test_the_product_comes_with_its_time():
     for way in [by_loops, by_numpy]:
         rng = np.random.default_rng(0)
         a, b = (rng.integers(-8, 9, shape).astype(np.float32) for shape in ((20, 24), (24, 36)))

@@ -6,13 +6,11 @@ from typing import Any
 
 import pytest
 from helpers import captured
-from helpers.commands import Command
 
 from smemviz.cli.verbs import verify as verb
 from smemviz.engines import backend
 from smemviz.errors import MissingError, RecordingError
 from smemviz.measure.ncu import counters, verify
-from smemviz.recordings.data import Launch
 from smemviz.recordings.file import load
 from smemviz.recordings.findings import Finding
 
@@ -22,12 +20,12 @@ MERGED = captured.FOLDER / "merged.py"
 class Gpu:
     """Stands for the gpu engine."""
 
-    def available(self) -> bool:
+    def available(self):
         return True
 
 
 @pytest.fixture
-def h200(monkeypatch: pytest.MonkeyPatch) -> None:
+def h200(monkeypatch):
     """Let a GPU and Nsight Compute be there, whose counts are those captured of merged.py."""
     monkeypatch.setattr(backend, "gpu_engine", Gpu)
     monkeypatch.setattr(counters, "find_ncu", lambda: Path("ncu"))
@@ -35,15 +33,13 @@ def h200(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verb, "recording_for", lambda *_: captured.recording("merged"))
 
 
-def test_without_a_gpu_it_exits_3_and_says_so(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_gpu_it_exits_3_and_says_so(command, monkeypatch):
     monkeypatch.setattr(backend, "gpu_engine", lambda: type("Gpu", (), {"available": staticmethod(lambda: False)}))
     assert command("verify", MERGED, code=3).err.startswith("smemviz: no GPU here")
 
 
-def test_without_nsight_compute_it_exits_3_and_says_how_to_get_it(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def missing() -> Path:
+def test_without_nsight_compute_it_exits_3_and_says_how_to_get_it(command, monkeypatch):
+    def missing():
         raise MissingError("Nsight Compute (ncu) is not installed here")
 
     monkeypatch.setattr(backend, "gpu_engine", Gpu)
@@ -52,9 +48,7 @@ def test_without_nsight_compute_it_exits_3_and_says_how_to_get_it(
 
 
 @pytest.mark.usefixtures("h200")
-def test_a_launch_that_may_do_harm_is_not_made_under_the_profiler(
-    command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_launch_that_may_do_harm_is_not_made_under_the_profiler(command, monkeypatch):
     finding = Finding("out_of_bounds", "kernel", 7, (0, 0, 0), ((0, 0, 0),), "c[20] is outside. It was not run.")
     found = replace(captured.recording("merged"), findings=(finding,))
     monkeypatch.setattr(verb, "recording_for", lambda *_: found)
@@ -64,7 +58,7 @@ def test_a_launch_that_may_do_harm_is_not_made_under_the_profiler(
 
 
 @pytest.mark.usefixtures("h200")
-def test_the_table_has_recorded_and_counted_numbers_and_the_reason(command: Command) -> None:
+def test_the_table_has_recorded_and_counted_numbers_and_the_reason(command):
     lines = command("verify", MERGED).out.splitlines()
     row = next(line for line in lines if "left[ty, k]" in line)
     assert "128 -> 32" in row
@@ -76,7 +70,7 @@ def test_the_table_has_recorded_and_counted_numbers_and_the_reason(command: Comm
 
 
 @pytest.mark.usefixtures("h200")
-def test_json_has_hardware_verdict_and_because_beside_what_was_recorded(command: Command) -> None:
+def test_json_has_hardware_verdict_and_because_beside_what_was_recorded(command):
     document = command("verify", MERGED, "--json").json
     site = next(s for s in document["launches"][0]["sites"] if s["source"] == "left[ty, k]")
     assert (site["requests"], site["wavefronts"]) == (128, 128)
@@ -87,7 +81,7 @@ def test_json_has_hardware_verdict_and_because_beside_what_was_recorded(command:
 
 
 @pytest.mark.usefixtures("h200")
-def test_the_recording_keeps_verdicts_and_counters(tmp_path: Path, command: Command) -> None:
+def test_the_recording_keeps_verdicts_and_counters(tmp_path, command):
     out = tmp_path / "merged.smem.npz"
     command("verify", MERGED, "-o", out)
     stored_launches = load(out).launches
@@ -97,19 +91,17 @@ def test_the_recording_keeps_verdicts_and_counters(tmp_path: Path, command: Comm
 
 
 @pytest.mark.usefixtures("h200")
-def test_something_unexplained_exits_1(monkeypatch: pytest.MonkeyPatch, command: Command) -> None:
+def test_something_unexplained_exits_1(monkeypatch, command):
     first, *others = captured.profiled("merged")
     broken = replace(first, instructions=first.instructions[:-1])  # the store to c is not there
     monkeypatch.setattr(counters, "profile", lambda *_: (broken, *others))
     assert "unexplained" in command("verify", MERGED, code=1).out
 
 
-def test_a_launch_that_part_of_the_log_does_not_explain_is_recorded_again_in_full(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_launch_that_part_of_the_log_does_not_explain_is_recorded_again_in_full(monkeypatch):
     whole = captured.recording("merged")
 
-    def half_logged(launch: Launch) -> Launch:
+    def half_logged(launch):
         from smemviz.model.counting.summary import totals_of
 
         rows = launch.requests.site == 4
@@ -118,7 +110,7 @@ def test_a_launch_that_part_of_the_log_does_not_explain_is_recorded_again_in_ful
 
     asked: list[dict[str, Any]] = []
 
-    def run(*_: object, **options: Any) -> object:
+    def run(*_, **options):
         asked.append(options)
         return whole
 
@@ -131,9 +123,7 @@ def test_a_launch_that_part_of_the_log_does_not_explain_is_recorded_again_in_ful
     assert [options["log_bytes"] for options in asked] == [verify.DETAILED_LOG_BYTES]
 
 
-def test_a_recording_of_another_version_of_the_file_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
-) -> None:
+def test_a_recording_of_another_version_of_the_file_is_refused(tmp_path, monkeypatch, command):
     device = captured.recording("merged").device
     monkeypatch.setattr(
         backend, "gpu_engine", lambda: type("G", (), {"available": lambda: True, "device": lambda: device})
@@ -144,7 +134,7 @@ def test_a_recording_of_another_version_of_the_file_is_refused(
     assert "was made from another version of the file" in command("verify", MERGED, "-o", out, code=2).err
 
 
-def test_a_file_whose_verdicts_do_not_fit_its_sites_is_refused(tmp_path: Path) -> None:
+def test_a_file_whose_verdicts_do_not_fit_its_sites_is_refused(tmp_path):
     whole = captured.recording("calls")
     hardware = captured.reconciled("calls", whole.launches[0], captured.profiled("calls")[0]).hardware
     out = tmp_path / "calls.smem.npz"

@@ -3,7 +3,6 @@
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from helpers import captured
@@ -17,7 +16,6 @@ from smemviz.measure.ncu.cuda_ncu import placed, run_clean
 from smemviz.measure.ncu.reconcile import Reconciled, reconcile
 from smemviz.measure.ncu.sass import Instruction
 from smemviz.measure.ncu.verify import through_compiled
-from smemviz.recordings.data import Launch
 from smemviz.recordings.measured import SiteHardware
 
 TEXT = """\
@@ -38,7 +36,7 @@ CC = (9, 0)
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> CudaProgram:
+def program(tmp_path):
     (tmp_path / "own.h").write_text("__device__ inline int twice(int x) { return 2 * x; }\n")
     (tmp_path / "turned.cu").write_text(TEXT)
     found = read_program(tmp_path / "turned.cu")
@@ -46,19 +44,17 @@ def program(tmp_path: Path) -> CudaProgram:
     return found
 
 
-def test_the_profiled_process_runs_the_compiled_view_beside_the_lines_that_it_names(
-    program: CudaProgram, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_profiled_process_runs_the_compiled_view_beside_the_lines_that_it_names(program, tmp_path, monkeypatch):
     driver = pytest.importorskip("smemviz.engines.gpu.ptx.driver", reason="numba-cuda is not installed")
     ran: list[tuple[str, tuple[int, ...]]] = []
 
     class Card:
-        def __init__(self, *, with_lines: bool) -> None:
+        def __init__(self, *, with_lines):
             assert with_lines
             self.memory = GlobalMemory()
             self.place = self.memory.place
 
-        def run(self, kernel: Any, configuration: Any, parameters: Any) -> None:
+        def run(self, kernel, configuration, parameters):
             ran.append((kernel.ptx, configuration.block))
 
     monkeypatch.setattr(driver, "Gpu", Card)
@@ -76,12 +72,12 @@ def test_the_profiled_process_runs_the_compiled_view_beside_the_lines_that_it_na
     assert all(len(line.split()) < 3 or line.startswith("#") for line in lines)
 
 
-def instruction(kind: str, line: int, **counts: Any) -> Instruction:
+def instruction(kind, line, **counts):
     made = {"requests": 2, "lanes": 64, "wavefronts": 2, "ideal": 2, "sectors": 0, "width": 4} | counts
     return Instruction("/somewhere/turned.cu", line, "LDS R0, [R1]", "LDS", "shared", kind, **made)
 
 
-def test_instructions_stand_at_the_accesses_that_they_make(program: CudaProgram) -> None:
+def test_instructions_stand_at_the_accesses_that_they_make(program):
     compiled = compile_program(program, ["turned"], "compiled")
     text = compiled.texts["turned.cu"]
     number = max(
@@ -93,7 +89,7 @@ def test_instructions_stand_at_the_accesses_that_they_make(program: CudaProgram)
     assert (other.file, other.line, other.column) == ("/somewhere/turned.cu", 7777, None)
 
 
-def test_two_accesses_of_one_line_are_told_apart_by_their_columns(program: CudaProgram) -> None:
+def test_two_accesses_of_one_line_are_told_apart_by_their_columns(program):
     text = "// smemviz: k<<<1, 32>>>(zeros(32))\n__global__ void k(float *out) {\n    __shared__ float a[64];\n"
     text += "    int i = threadIdx.x;\n    a[i] = i; a[i + 32] = i;\n    __syncthreads();\n"
     text += "    out[i] = a[31 - i] + a[63 - i];\n}\n"
@@ -108,7 +104,7 @@ def test_two_accesses_of_one_line_are_told_apart_by_their_columns(program: CudaP
     assert [(row.verdict, row.requests) for row in rows] == [("explained", 0), ("agrees", 1)]
 
 
-def test_every_access_of_the_reductions_is_accounted_for_as_an_h200_counted_it() -> None:
+def test_every_access_of_the_reductions_is_accounted_for_as_an_h200_counted_it():
     """``reduce_cu`` is kernels/reduce.cu, its source view, under Nsight Compute, which saw a token on each line.
 
     The 14 tokens of ``constexpr int BLOCKS = (N + THREADS - 1) / THREADS;``, which no kernel uses, stood before the
@@ -132,7 +128,7 @@ def test_every_access_of_the_reductions_is_accounted_for_as_an_h200_counted_it()
     assert counts == {"agrees": 21, "explained": 9}
 
 
-def test_half_of_an_element_and_the_last_store_of_each_lane_are_explained(tmp_path: Path) -> None:
+def test_half_of_an_element_and_the_last_store_of_each_lane_are_explained(tmp_path):
     """Met on an H200: ptxas loads the half that is used, and stores once behind a loop that lanes leave in turn."""
     text = "// smemviz: k<<<1, 32>>>(zeros(32))\n__global__ void k(int *out) {\n    __shared__ long long t[32];\n"
     text += "    int i = threadIdx.x, x = 0;\n    t[i] = i;\n    __syncthreads();\n    x = (int)t[31 - i];\n"
@@ -155,17 +151,17 @@ def test_half_of_an_element_and_the_last_store_of_each_lane_are_explained(tmp_pa
     ]
 
 
-def both(program: CudaProgram) -> tuple[Launch, Launch]:
+def both(program):
     one, other = (smemviz.run(program, engine="lockstep", view=view).launches[0] for view in ("source", "compiled"))
     return one, other
 
 
-def agreeing(launch: Launch) -> Reconciled:
+def agreeing(launch):
     rows = [SiteHardware(r.requests, r.wavefronts, r.ideal, r.sectors, "agrees", "so") for r in launch.summary(CC)]
     return Reconciled(tuple(rows), (), True)
 
 
-def test_what_the_compiler_made_of_an_access_is_its_verdict(program: CudaProgram) -> None:
+def test_what_the_compiler_made_of_an_access_is_its_verdict(program):
     written, compiled = both(program)
     found = through_compiled(written, compiled, agreeing(compiled), CC)
     rows = {(site.line, site.op): row for site, row in zip(written.sites, found.hardware, strict=True)}
@@ -177,7 +173,7 @@ def test_what_the_compiler_made_of_an_access_is_its_verdict(program: CudaProgram
     assert sum(row.requests for row in found.hardware) == sum(row.requests for row in compiled.summary(CC))
 
 
-def test_an_access_of_the_compiler_that_is_none_of_the_source_explains_nothing(program: CudaProgram) -> None:
+def test_an_access_of_the_compiler_that_is_none_of_the_source_explains_nothing(program):
     written, compiled = both(program)
     odd = replace(compiled.sites[0], line=99, array="other")
     strange = replace(compiled, sites=(odd, *compiled.sites[1:]))

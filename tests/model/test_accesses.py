@@ -14,7 +14,7 @@ from smemviz.recordings.vocabulary import MATRICES
 LANES = np.arange(32)
 
 
-def costs(layout: str, access: str, hardware: Hardware = H200) -> tuple[int, int, int]:
+def costs(layout, access, hardware=H200):
     """Return wavefronts, excess and degree per request, the same in each."""
     found = totals(access_of(access), layout_of(layout), hardware)
     wavefronts, excess = found.wavefronts / found.requests, found.excess / found.requests
@@ -25,7 +25,7 @@ def costs(layout: str, access: str, hardware: Hardware = H200) -> tuple[int, int
 # -- known results
 
 
-def test_what_is_known_of_an_access() -> None:
+def test_what_is_known_of_an_access():
     for layout, access, found in [
         # A tile of floats needs a pad or an XOR to be read by columns.
         ("32x32", "row; op=store", (1, 0, 1)),
@@ -52,7 +52,7 @@ def test_what_is_known_of_an_access() -> None:
         assert costs(layout, access) == found
 
 
-def test_a_column_on_3_x() -> None:
+def test_a_column_on_3_x():
     # The 4-byte mode serves all 32 lanes together, and then half-warps of doubles conflict.
     doubles = totals(access_of("column"), layout_of("32x33 float64"), Hardware((3, 5)))
     assert (doubles.excess > 0, doubles.max_degree) == (True, 2)
@@ -64,7 +64,7 @@ def test_a_column_on_3_x() -> None:
 # -- who asks for what
 
 
-def test_rows_columns_and_diagonals_cover_an_array_once() -> None:
+def test_rows_columns_and_diagonals_cover_an_array_once():
     layout = Layout((6, 10))
     index = np.arange(60)
     row, column = np.divmod(index, 10)
@@ -77,7 +77,7 @@ def test_rows_columns_and_diagonals_cover_an_array_once() -> None:
     assert row[-1], column[-1] == (5, 9)
 
 
-def test_warps_share_the_requests_of_a_step() -> None:
+def test_warps_share_the_requests_of_a_step():
     layout = Layout((32, 32))
     alone, together = elements(Access("column"), layout), elements(Access("column", warps=8), layout)
     assert alone.shape == (32, 1, 32)
@@ -86,7 +86,7 @@ def test_warps_share_the_requests_of_a_step() -> None:
     assert elements(Access("row", warps=4, steps=2), layout)[1, 2, 0] == 6 * 32
 
 
-def test_a_tile_is_as_many_lanes_across_as_it_is_told_and_past_the_edge_lanes_are_off() -> None:
+def test_a_tile_is_as_many_lanes_across_as_it_is_told_and_past_the_edge_lanes_are_off():
     found = elements(Access("tile", across=16), Layout((4, 64)))
     assert found.shape == (8, 1, 32)
     assert found[1, 0].tolist() == [*range(16, 32), *range(64 + 16, 64 + 32)]
@@ -97,7 +97,7 @@ def test_a_tile_is_as_many_lanes_across_as_it_is_told_and_past_the_edge_lanes_ar
     assert found[1, 0].reshape(4, 8)[:, 1:4].tolist() == [[9, -1, -1], [19, -1, -1], [29, -1, -1], [-1, -1, -1]]
 
 
-def test_a_lane_has_a_row_of_a_matrix() -> None:
+def test_a_lane_has_a_row_of_a_matrix():
     for op, across, corners in [
         # Where row 0 of each matrix begins, in rows and columns of halves.
         ("ldmatrix_x1", 1, [(0, 0)]),
@@ -112,13 +112,13 @@ def test_a_lane_has_a_row_of_a_matrix() -> None:
         assert found.tolist() == expected + [-1] * (32 - len(expected))
 
 
-def test_fragments_cover_an_array_once() -> None:
+def test_fragments_cover_an_array_once():
     for op in MATRICES:
         found = elements(Access("matrices", op), Layout((32, 64), "float16"))
         assert sorted(found[found >= 0].tolist()) == list(range(0, 32 * 64, 8))
 
 
-def test_a_formula_gives_an_index_a_number_or_an_index_and_whether_the_lane_is_on() -> None:
+def test_a_formula_gives_an_index_a_number_or_an_index_and_whether_the_lane_is_on():
     layout = Layout((8, 32))
     assert elements(access_of("lane // 4, lane % 4 * 2 + step; steps=2"), layout)[1, 0, 5] == 32 + 3
     assert elements(access_of("lane * 2"), layout)[0, 0].tolist() == (LANES * 2).tolist()
@@ -129,14 +129,14 @@ def test_a_formula_gives_an_index_a_number_or_an_index_and_whether_the_lane_is_o
     assert off_outside[0, 0, :5].tolist() == [0, 4, 8, 12, -1]
 
 
-def test_lanes_past_the_last_matrix_are_off_whatever_the_formula_says() -> None:
+def test_lanes_past_the_last_matrix_are_off_whatever_the_formula_says():
     layout = Layout((8, 8), "float16")
     found = elements(access_of("lane * 8; op=ldmatrix_x1"), layout)[0, 0]
     assert found.tolist() == [*range(0, 64, 8)] + [-1] * 24
     assert totals(access_of("lane * 8; op=ldmatrix_x1"), layout).bytes_asked == 128
 
 
-def test_every_lane_knows_its_bank_and_wavefront() -> None:
+def test_every_lane_knows_its_bank_and_wavefront():
     found = lanes(access_of("column; width=8"), layout_of("32x32; base=128"), step=1)
     assert (found.wavefronts, found.ideal, found.degree) == (32, 2, 16)
     assert found.row.tolist() == LANES.tolist()
@@ -146,13 +146,13 @@ def test_every_lane_knows_its_bank_and_wavefront() -> None:
     assert sorted(found.wavefront[:, 0].tolist()) == list(range(32))
 
 
-def test_a_lane_that_is_off_has_no_bank() -> None:
+def test_a_lane_that_is_off_has_no_bank():
     found = lanes(access_of("lane, lane < 1"), layout_of("64"))
     assert found.bank[:, 0].tolist() == [0] + [-1] * 31
     assert (found.element[1], found.row[1], found.column[1], found.address[1]) == (-1, -1, -1, -1)
 
 
-def test_bytes_wasted_are_what_the_wavefronts_could_have_moved_more() -> None:
+def test_bytes_wasted_are_what_the_wavefronts_could_have_moved_more():
     for access, layout, hardware, found in [
         ("column; steps=1", "32x32", H200, (32, 128, 31 * 128)),
         ("0", "32", H200, (1, 4, 124)),
@@ -166,7 +166,7 @@ def test_bytes_wasted_are_what_the_wavefronts_could_have_moved_more() -> None:
 # -- text
 
 
-def test_an_access_is_read_from_text() -> None:
+def test_an_access_is_read_from_text():
     for text, access in [
         ("column", Access("column")),
         (" row ;op=store; width=16 ;warps=4", Access("row", "store", 16, 4)),
@@ -185,14 +185,12 @@ def test_an_access_is_read_from_text() -> None:
     st.integers(1, 32),
     st.none() | st.integers(1, 9),
 )
-def test_any_access_is_read_back_from_its_text(
-    pattern: str, op: str, width: int | None, warps: int, steps: int | None
-) -> None:
+def test_any_access_is_read_back_from_its_text(pattern, op, width, warps, steps):
     access = Access(pattern, op, width, warps, steps)
     assert access_of(access.text) == access
 
 
-def test_what_is_no_access_to_the_array_is_refused_in_one_line() -> None:
+def test_what_is_no_access_to_the_array_is_refused_in_one_line():
     for text, says in [
         ("", "'' is not a formula"),
         ("columns", "columns is not known here; there are lane, warp, step"),
@@ -224,7 +222,7 @@ def test_what_is_no_access_to_the_array_is_refused_in_one_line() -> None:
         assert "\n" not in str(error.value)
 
 
-def test_what_a_lane_asks_for_has_to_stay_whole_and_aligned_and_a_step_to_be_there() -> None:
+def test_what_a_lane_asks_for_has_to_stay_whole_and_aligned_and_a_step_to_be_there():
     for layout, access, says in [
         ("32x33", "row; width=16", "a row of 33 float32 is not a whole number of 16 bytes"),
         ("32x32; swizzle=xor", "row; width=16", "16 bytes of a lane do not stay together; swizzle larger pieces"),
@@ -243,7 +241,7 @@ def test_what_a_lane_asks_for_has_to_stay_whole_and_aligned_and_a_step_to_be_the
     st.sampled_from([4, 8, 16]),
     st.integers(1, 5),
 )
-def test_a_pattern_takes_every_piece_of_an_array_once(text: str, shape: list[int], width: int, warps: int) -> None:
+def test_a_pattern_takes_every_piece_of_an_array_once(text, shape, width, warps):
     layout = Layout((*shape[:-1], shape[-1] * 4), "int32")
     access = access_of(f"{text}; width={width}; warps={warps}")
     found = elements(access, layout)

@@ -7,25 +7,25 @@ from smemviz.errors import InputError
 from smemviz.model.counting.service import count
 from smemviz.model.hardware.compute_capability import known
 from smemviz.model.hardware.hardware import H200, Hardware
-from smemviz.model.layout.across_gpus import Access, Cost, GpuFamily, cost_on, on_every_gpu
+from smemviz.model.layout.across_gpus import Access, Cost, cost_on, on_every_gpu
 
 LANES = np.arange(32)
 
 
-def access(stride: int, width: int, op: str = "load", dtype: str = "int32") -> Access:
+def access(stride, width, op="load", dtype="int32"):
     return Access(LANES[np.newaxis] * stride, width, op, dtype)
 
 
-def gpu(gpus: tuple[GpuFamily, ...], family: str, bank_bytes: int = 4) -> GpuFamily:
+def gpu(gpus, family, bank_bytes=4):
     return next(one for one in gpus if one.rows[0].family == family and one.bank_bytes == bank_bytes)
 
 
-def test_every_compute_capability_and_bank_mode_is_there_once() -> None:
+def test_every_compute_capability_and_bank_mode_is_there_once():
     found = [(row.cc, one.bank_bytes) for one in on_every_gpu(access(4, 4), H200) for row in one.rows]
     assert sorted(found) == sorted((row.cc, mode) for row in known() for mode in row.bank_bytes)
 
 
-def test_the_steps_lead_from_the_reference_to_the_part() -> None:
+def test_the_steps_lead_from_the_reference_to_the_part():
     """The last exchange leaves nothing of the reference: the count is the GPU's own."""
     for stride in [8, 16, 64, 264]:
         for reference in [H200, Hardware((3, 5), 8), Hardware((1, 0)), Hardware((2, 0))]:
@@ -39,7 +39,7 @@ def test_the_steps_lead_from_the_reference_to_the_part() -> None:
                     assert [a.after for a in one.steps[:-1]] == [b.before for b in one.steps[1:]]
 
 
-def test_a_broadcast_of_pairs_shows_the_merge_rule() -> None:
+def test_a_broadcast_of_pairs_shows_the_merge_rule():
     """8-byte loads whose lanes pair up take one group of 32 since 5.0 (H200); 2.x serves half-warps all the same."""
     asked = Access(LANES[np.newaxis] // 2 * 8, 8, "load", "float64")
     gpus = on_every_gpu(asked, H200)
@@ -51,7 +51,7 @@ def test_a_broadcast_of_pairs_shows_the_merge_rule() -> None:
     ]
 
 
-def test_fermi_has_one_way_more_for_16_bytes() -> None:
+def test_fermi_has_one_way_more_for_16_bytes():
     fermi = gpu(on_every_gpu(access(16, 16, dtype="complex128"), H200), "Fermi")
     assert fermi.cost == Cost(8, 8, 2)
     assert fermi.basis.kind == "assumed"
@@ -61,7 +61,7 @@ def test_fermi_has_one_way_more_for_16_bytes() -> None:
     ]
 
 
-def test_what_cannot_be_counted_says_why() -> None:
+def test_what_cannot_be_counted_says_why():
     gpus = on_every_gpu(access(16, 16, "stmatrix_x4", "float16"), H200)
     ada = gpu(gpus, "Ada")
     assert (ada.cost, ada.basis) == (None, None)

@@ -20,16 +20,14 @@ from smemviz.recordings.vocabulary import MATRICES, OPERATIONS, UNCOUNTED, WIDTH
 LANE = np.arange(32)
 
 
-def triple(
-    addresses: object, width: int, op: str = "load", cc: tuple[int, int] = (9, 0), bank_bytes: int = 4
-) -> list[int]:
+def triple(addresses, width, op="load", cc=(9, 0), bank_bytes=4):
     return [int(n) for n in count(addresses, width, op, Hardware(cc, bank_bytes))]  # type: ignore[arg-type]
 
 
 # -- known figures: (wavefronts, ideal, degree)
 
 
-def test_square_tile_of_ints() -> None:
+def test_square_tile_of_ints():
     for op in ["load", "store"]:
         # Document 004, counted on the H200: 32 warps, 32 or 1,024 wavefronts.
         ty, tx = LANE[:, None], LANE[None, :]
@@ -40,7 +38,7 @@ KEPLER, FERMI, TESLA = (3, 5), (2, 0), (1, 3)
 TWO_COLUMNS = (LANE % 16 * 32 + LANE // 16) * 4  # of 16 rows of 32 ints, which a warp reads
 
 
-def test_what_is_known_of_a_request() -> None:
+def test_what_is_known_of_a_request():
     for addresses, width, op, cc, found in [
         # HARDWARE: 8-way in banks of 8 bytes and 16-way everywhere else, both quoted in the literature.
         (TWO_COLUMNS, 4, "load", (*KEPLER, 8), [8, 1, 8]),
@@ -87,7 +85,7 @@ def test_what_is_known_of_a_request() -> None:
         assert triple(addresses, width, op, cc[:2], *cc[2:]) == found  # type: ignore[arg-type]
 
 
-def test_phases_merge_only_when_one_pairing_holds_for_the_whole_warp() -> None:
+def test_phases_merge_only_when_one_pairing_holds_for_the_whole_warp():
     by_one, by_two = LANE // 2, LANE // 4 * 2 + LANE % 2
     assert wavefronts(by_one * 8, 8) == 1
     assert wavefronts(by_two * 8, 8) == 1
@@ -95,7 +93,7 @@ def test_phases_merge_only_when_one_pairing_holds_for_the_whole_warp() -> None:
     assert wavefronts(np.where(LANE < 16, by_one, by_two) * 8, 8) == 2
 
 
-def test_matrices_look_only_at_the_rows_they_have() -> None:
+def test_matrices_look_only_at_the_rows_they_have():
     # Rows 128 bytes apart put all 8 rows of a matrix on the same 4 banks.
     assert [int(wavefronts(LANE * 128, 16, f"ldmatrix_x{n}")) for n in (1, 2, 4)] == [8, 16, 32]
     assert [int(wavefronts(LANE * 16, 16, f"stmatrix_x{n}")) for n in (1, 2, 4)] == [1, 2, 4]
@@ -105,19 +103,19 @@ def test_matrices_look_only_at_the_rows_they_have() -> None:
 
 
 @given(stride=st.integers(0, 40), on=st.lists(st.booleans(), min_size=32, max_size=32))
-def test_on_fermi_too_as_many_wavefronts_are_assigned_as_are_counted(stride: int, on: list[bool]) -> None:
+def test_on_fermi_too_as_many_wavefronts_are_assigned_as_are_counted(stride, on):
     addresses = np.where(on, LANE * 16 * stride, -1)
     numbers = set(assign(addresses, 16, hardware=Hardware((2, 0))).ravel().tolist()) - {-1}
     assert numbers == set(range(int(wavefronts(addresses, 16, cc=(2, 0)))))
 
 
-def test_no_active_lane_takes_nothing() -> None:
+def test_no_active_lane_takes_nothing():
     for op, width in (("load", 4), ("load", 16), ("store", 8), ("atomic_add", 4), ("ldmatrix_x4", 16)):
         assert triple(np.full(32, -1), width, op) == [0, 0, 0]
         assert (assign(np.full(32, -1), width, op) == -1).all()
 
 
-def test_a_drawing_may_have_any_number_of_banks() -> None:
+def test_a_drawing_may_have_any_number_of_banks():
     # Document 004 draws padding with 5 banks: a column of a 5-word wide tile is one bank, padded by one all five.
     five = shared_rule(4, "load", H200)._replace(banks=5, row_shift=2)
     column = np.where(LANE < 5, LANE, -1)
@@ -131,7 +129,7 @@ def test_a_drawing_may_have_any_number_of_banks() -> None:
 # -- shapes and types
 
 
-def test_any_leading_shape() -> None:
+def test_any_leading_shape():
     for shape in [(), (1,), (0,), (3,), (2, 3), (2, 0, 3)]:
         addresses = np.broadcast_to(LANE * 8, (*shape, 32))
         for found in (wavefronts(addresses, 8), *count(addresses, 8)):
@@ -141,7 +139,7 @@ def test_any_leading_shape() -> None:
         assert assign(addresses, 8).shape == (*shape, 32, 2)
 
 
-def test_any_integer_type_and_memory_order() -> None:
+def test_any_integer_type_and_memory_order():
     for dtype in [np.uint8, np.int16, np.uint32, np.int64, np.uint64, ">i4"]:
         addresses = np.stack([LANE * 4, LANE % 8 * 16]).astype(dtype)
         assert wavefronts(addresses, 4).tolist() == [1, 1]
@@ -152,7 +150,7 @@ def test_any_integer_type_and_memory_order() -> None:
         assert wavefronts(addresses.tolist(), 4).tolist() == [1, 1]
 
 
-def test_more_requests_than_one_thread_takes_keep_their_order() -> None:
+def test_more_requests_than_one_thread_takes_keep_their_order():
     stride = np.arange(50_000) % 33
     counted = wavefronts(LANE * 4 * stride[:, None], 4)
     expected = [int(wavefronts(LANE * 4 * s, 4)) for s in range(33)]
@@ -170,7 +168,7 @@ KINDS = [
 ]
 
 
-def exists(op: str, cc: tuple[int, int]) -> bool:
+def exists(op, cc):
     return (
         cc >= (5, 0)
         if effect_of(op) == "update"
@@ -181,7 +179,7 @@ def exists(op: str, cc: tuple[int, int]) -> bool:
 
 
 @st.composite
-def addresses_of(draw: st.DrawFn, width: int) -> list[int]:
+def addresses_of(draw, width):
     """Draw scattered, strided and paired lanes, some of them off."""
     match draw(st.sampled_from(["scattered", "strided", "paired"])):
         case "scattered":
@@ -199,21 +197,19 @@ def addresses_of(draw: st.DrawFn, width: int) -> list[int]:
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[list[int], int, str, tuple[int, int], int]:
+def cases(draw):
     cc, mode = draw(st.sampled_from(MODES))
     op, width = draw(st.sampled_from([kind for kind in KINDS if exists(kind[0], cc)]))
     return draw(addresses_of(width)), width, op, cc, mode
 
 
 @given(cases())
-def test_counts_equal_the_brute_force_twin(case: tuple[list[int], int, str, tuple[int, int], int]) -> None:
+def test_counts_equal_the_brute_force_twin(case):
     assert tuple(triple(*case)) == brute_force.count(*case)
 
 
 @given(cases(), st.lists(st.tuples(st.integers(0, 200), st.integers(-1, 31), st.booleans()), min_size=1, max_size=20))
-def test_requests_that_are_like_one_before_are_counted_as_by_themselves(
-    case: tuple[list[int], int, str, tuple[int, int], int], others: list[tuple[int, int, bool]]
-) -> None:
+def test_requests_that_are_like_one_before_are_counted_as_by_themselves(case, others):
     row, width, op, cc, mode = case
     rows = [row]
     for by, lane, off in others:
@@ -228,9 +224,7 @@ def test_requests_that_are_like_one_before_are_counted_as_by_themselves(
 
 @pytest.mark.exhaustive
 @given(cases(), st.lists(st.integers(0, 5000), max_size=5), st.booleans())
-def test_the_first_requests_of_a_process_are_served_as_later_ones(
-    case: tuple[list[int], int, str, tuple[int, int], int], moves: list[int], assigns: bool
-) -> None:
+def test_the_first_requests_of_a_process_are_served_as_later_ones(case, moves, assigns):
     row, width, op, cc, mode = case
     rows = np.array([[at + by * width if at >= 0 else -1 for at in row] for by in (0, *moves)])
     rule = shared_rule(width, op, Hardware(cc, mode))
@@ -243,7 +237,7 @@ def test_the_first_requests_of_a_process_are_served_as_later_ones(
 
 
 @pytest.mark.exhaustive
-def test_the_first_requests_of_a_process_wait_for_no_machine_code() -> None:
+def test_the_first_requests_of_a_process_wait_for_no_machine_code():
     script = """
 import numpy as np
 from smemviz.model.counting.service import wavefronts
@@ -255,7 +249,7 @@ assert wavefronts(rows, 4).tolist() == [2] * 5000 and not serve_rows.signatures
 
 
 @given(cases())
-def test_assignment_equals_the_brute_force_twin(case: tuple[list[int], int, str, tuple[int, int], int]) -> None:
+def test_assignment_equals_the_brute_force_twin(case):
     *asked, cc, bank_bytes = case
     assigned = assign(*asked, Hardware(cc, bank_bytes))  # type: ignore[arg-type]
 
@@ -297,7 +291,7 @@ def test_assignment_equals_the_brute_force_twin(case: tuple[list[int], int, str,
         ((LANE, 4, "load", (3, 5), 16), "banks of compute capability 3.5 are 4 or 8 bytes wide, not 16"),
     ],
 )
-def test_a_mistake_gets_one_clear_line(arguments: tuple[object, ...], message: str) -> None:
+def test_a_mistake_gets_one_clear_line(arguments, message):
     hardware = Hardware(*arguments[3:])  # type: ignore[arg-type]
     for call in (
         lambda: wavefronts(*arguments),  # type: ignore[arg-type]
@@ -310,7 +304,7 @@ def test_a_mistake_gets_one_clear_line(arguments: tuple[object, ...], message: s
         assert "\n" not in str(refusal.value)
 
 
-def test_a_mistake_among_many_requests_is_found() -> None:
+def test_a_mistake_among_many_requests_is_found():
     addresses = np.tile(LANE * 4, (40_000, 1))
     addresses[33_333, 7] = 6
     with pytest.raises(InputError, match=r"^request 33333, lane 7: address 6 is not a multiple of 4"):

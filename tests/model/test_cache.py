@@ -4,7 +4,6 @@ import pytest
 from helpers import launches
 
 from smemviz.model.counting.costs import cached
-from smemviz.recordings.data import Launch
 
 made = []
 
@@ -13,12 +12,12 @@ SITES = tuple(launches.site(name, "shared", "load") for name in "abc")
 
 
 @cached
-def sites(launch: Launch, more: int = 0) -> int:
+def sites(launch, more=0):
     made.append(more)
     return len(launch.sites) + more
 
 
-def test_a_launch_is_counted_once_for_each_argument() -> None:
+def test_a_launch_is_counted_once_for_each_argument():
     made.clear()
     launch = launches.launch(SITES, [])
     assert [sites(launch), sites(launch), sites(launch, 2), sites(launch, 2)] == [3, 3, 5, 5]
@@ -26,7 +25,7 @@ def test_a_launch_is_counted_once_for_each_argument() -> None:
 
 
 @pytest.mark.exhaustive
-def test_another_launch_is_counted_anew_even_where_the_first_one_lay() -> None:
+def test_another_launch_is_counted_anew_even_where_the_first_one_lay():
     made.clear()
     for n in range(3):
         launch = launches.launch(SITES[:n], [])

@@ -3,7 +3,7 @@ from smemviz.model.hardware.cost import MULTIPROCESSORS, Excess, cost, judge
 LOADS = [Excess("store", 4, 0), Excess("load", 4, 992)]
 
 
-def test_what_excess_costs() -> None:
+def test_what_excess_costs():
     """Without calibration a wavefront takes a cycle, on as many multiprocessors as the blocks can fill."""
     slopes, of_h200 = {"load 4": 1.5, "atomic_add 4": 2.0}, MULTIPROCESSORS["NVIDIA H200"]
     for excess, blocks, calibrated, card, mhz, found in [
@@ -26,7 +26,7 @@ def test_what_excess_costs() -> None:
         assert (one.wavefronts, one.cycles, one.sharing, one.lost_us, one.calibrated) == found
 
 
-def test_the_clock_judges_what_was_computed() -> None:
+def test_the_clock_judges_what_was_computed():
     for lost, net, slower, judgement in [
         (1.0, 0.9, 1.0, "impossible"),
         (1.0, 2.0, None, None),

@@ -1,20 +1,18 @@
 """Pairing the sites of two versions of a kernel, telling what became worse, and launches that asked for the same."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from helpers.made_kernels import TURN
 from helpers.strategies import a_launch, totals
 
 import smemviz
-from smemviz.model.counting.diff import LaunchPair, diff, duplicates, grew
+from smemviz.model.counting.diff import diff, duplicates, grew
 from smemviz.recordings.data import Launch
 from smemviz.recordings.measured import Timing
-from smemviz.recordings.recording import Recording
 
 
-def run(folder: Path, *changes: tuple[str, str], **constants: int) -> Recording:
+def run(folder, *changes, **constants):
     source = TURN
     for old, new in changes:
         assert old in source
@@ -24,12 +22,12 @@ def run(folder: Path, *changes: tuple[str, str], **constants: int) -> Recording:
     return smemviz.run(path, constants, engine="lockstep")
 
 
-def only(pairs: tuple[LaunchPair, ...]) -> LaunchPair:
+def only(pairs):
     (pair,) = pairs
     return pair
 
 
-def lines(pair: LaunchPair) -> list[tuple[int | None, int | None]]:
+def lines(pair):
     """Return the lines of each pair of sites."""
     assert pair.before
     assert pair.after
@@ -42,7 +40,7 @@ def lines(pair: LaunchPair) -> list[tuple[int | None, int | None]]:
     ]
 
 
-def test_a_recording_and_itself_differ_in_nothing(tmp_path: Path) -> None:
+def test_a_recording_and_itself_differ_in_nothing(tmp_path):
     recording = run(tmp_path)
     pair = only(diff(recording, recording))
     assert lines(pair) == [(11, 11), (11, 11), (13, 13), (13, 13)]
@@ -58,7 +56,7 @@ def test_a_recording_and_itself_differ_in_nothing(tmp_path: Path) -> None:
     assert pair.worse(0) == ()
 
 
-def test_another_constant_changes_counts_at_the_same_sites(tmp_path: Path) -> None:
+def test_another_constant_changes_counts_at_the_same_sites(tmp_path):
     pair = only(diff(run(tmp_path), run(tmp_path, PITCH=32)))
     before, after = pair.sites[2].counts
     # a column of a tile 32 wide lies in one bank
@@ -70,7 +68,7 @@ def test_another_constant_changes_counts_at_the_same_sites(tmp_path: Path) -> No
     assert pair.worse(15.4) == ("wavefronts",)
 
 
-def test_lines_that_moved_or_were_rewritten_are_followed(tmp_path: Path) -> None:
+def test_lines_that_moved_or_were_rewritten_are_followed(tmp_path):
     more = ("    cuda.syncthreads()\n", "    cuda.syncthreads()\n    # one\n    # two\n")
     above = ("PITCH = 33\n", "# a comment\nPITCH = 33\n")
     there = (11, 11, 13, 13)
@@ -83,7 +81,7 @@ def test_lines_that_moved_or_were_rewritten_are_followed(tmp_path: Path) -> None
         assert lines(pair) == list(zip(there, now, strict=True))
 
 
-def test_accesses_that_came_and_went_stand_in_their_place(tmp_path: Path) -> None:
+def test_accesses_that_came_and_went_stand_in_their_place(tmp_path):
     added = ("    cuda.syncthreads()\n", "    cuda.syncthreads()\n    tile[y, x] += a[y, x]\n    cuda.syncthreads()\n")
     pair = only(diff(run(tmp_path), run(tmp_path, added)))
     assert lines(pair) == [(11, 11), (11, 11), (None, 13), (None, 13), (None, 13), (13, 15), (13, 15)]
@@ -93,7 +91,7 @@ def test_accesses_that_came_and_went_stand_in_their_place(tmp_path: Path) -> Non
     assert back.worse(0) == ()
 
 
-def test_launches_pair_by_kernel_and_number(tmp_path: Path) -> None:
+def test_launches_pair_by_kernel_and_number(tmp_path):
     twice = ("    turn[1, (32, 32)](a, a.copy())\n", "    turn[1, (32, 32)](a, a.copy())\n" * 2)
     other = ("def main", "@cuda.jit\ndef idle(a):\n    a[0] = 0\n\ndef main")
     called = ("a.copy())\n", "a.copy())\n    idle[1, 1](np.zeros(1))\n")
@@ -106,18 +104,18 @@ def test_launches_pair_by_kernel_and_number(tmp_path: Path) -> None:
     assert [pair.worse(0) for pair in pairs] == [(), (), ()]  # what is in one only cannot be worse
 
 
-def test_one_launch_of_each_is_a_pair_under_any_name(tmp_path: Path) -> None:
+def test_one_launch_of_each_is_a_pair_under_any_name(tmp_path):
     pair = only(diff(run(tmp_path), run(tmp_path, ("turn", "transpose"))))
     assert (pair.kernel, lines(pair)) == ("transpose", [(11, 11), (11, 11), (13, 13), (13, 13)])
 
 
-def timed(recording: Recording, low: float, median: float, high: float) -> Recording:
+def timed(recording, low, median, high):
     time = Timing(median, low, high, low, high, 0.5, 10, 1000, (), False, "2026-01-31T12:00:00+00:00", {})
     launches: tuple[Launch, ...] = tuple(replace(launch, time=time) for launch in recording.launches)
     return replace(recording, launches=launches)
 
 
-def test_a_time_is_worse_only_beyond_its_noise_and_where_both_have_one(tmp_path: Path) -> None:
+def test_a_time_is_worse_only_beyond_its_noise_and_where_both_have_one(tmp_path):
     recording = run(tmp_path)
     for after, tolerance, worse in [
         ((1.9, 2.0, 2.1), 0.0, ("time",)),
@@ -132,14 +130,14 @@ def test_a_time_is_worse_only_beyond_its_noise_and_where_both_have_one(tmp_path:
     assert (pair.times, pair.worse(0)) == (None, ())
 
 
-def test_nothing_is_what_any_cost_outgrows() -> None:
+def test_nothing_is_what_any_cost_outgrows():
     assert grew(0, 1, 9.0)
     assert not grew(0, 0, 0.0)
     assert not grew(100, 110, 0.1)
     assert grew(100, 111, 0.1)
 
 
-def test_launches_of_a_loop_are_one_group_whatever_they_stored_and_others_or_measured_ones_stand_alone() -> None:
+def test_launches_of_a_loop_are_one_group_whatever_they_stored_and_others_or_measured_ones_stand_alone():
     launch = a_launch()
     alike = replace(launch, requests=replace(launch.requests, values=np.zeros((96, 32))))
     moved = replace(launch.requests, addresses=launch.requests.addresses + 4)

@@ -19,13 +19,13 @@ LANE = np.arange(32, dtype=np.int64)
 NAMES = {"lane": LANE, "warp": np.full(32, 3)}
 
 
-def value(text: str) -> list[int]:
+def value(text):
     """Evaluate a formula of one number."""
     (result,) = formula(text).values(NAMES)
     return result.tolist()
 
 
-def test_a_formula_means_what_it_means_in_python() -> None:
+def test_a_formula_means_what_it_means_in_python():
     for text in [
         "lane ^ warp",
         "lane * 4 + warp // 2 - 1",
@@ -54,7 +54,7 @@ JOINED = st.builds(
 
 
 @given(NUMBERS.filter(lambda text: len(text) < 150))
-def test_any_formula_means_what_it_means_in_python_or_is_refused(text: str) -> None:
+def test_any_formula_means_what_it_means_in_python_or_is_refused(text):
     try:
         expected = [int(eval(text, {"lane": lane, "warp": 3})) for lane in range(32)]
     except ZeroDivisionError:
@@ -65,7 +65,7 @@ def test_any_formula_means_what_it_means_in_python_or_is_refused(text: str) -> N
         assert value(text) == expected
 
 
-def test_several_expressions_are_written_as_python_would() -> None:
+def test_several_expressions_are_written_as_python_would():
     found = formula(" (lane+1)*2,(warp) ")
     assert found.text == "(lane + 1) * 2, warp"
     first, second = found.values(NAMES)
@@ -74,7 +74,7 @@ def test_several_expressions_are_written_as_python_would() -> None:
     assert formula(found.text) == found
 
 
-def test_what_is_no_formula_is_refused_when_it_is_read() -> None:
+def test_what_is_no_formula_is_refused_when_it_is_read():
     for text, says in [
         ("", "is not a formula"),
         ("lane +", "is not a formula"),
@@ -89,7 +89,7 @@ def test_what_is_no_formula_is_refused_when_it_is_read() -> None:
         assert "\n" not in str(error.value)
 
 
-def test_what_is_no_arithmetic_is_refused_in_one_line() -> None:
+def test_what_is_no_arithmetic_is_refused_in_one_line():
     for text, says in [
         ("lane / 2", "lane / 2 cannot be used in a formula"),
         ("lane ** 2", "cannot be used in a formula"),
@@ -131,7 +131,7 @@ SWIZZLES = FORMULAS | st.builds("xor {} {} {}".format, TYPED, TYPED, TYPED)
 SWIZZLES |= st.builds("Swizzle<{},{},{}>".format, TYPED, TYPED, TYPED)
 
 
-def options(**values: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+def options(**values):
     """Draw some options with values, right and wrong ones."""
     one = st.one_of(*(value.map(f"{name}={{}}".format) for name, value in values.items()), st.text(max_size=5))
     return st.lists(one, max_size=3).map("; ".join)
@@ -156,14 +156,14 @@ ACCESSES = st.builds(
 )
 
 
-def check_one_line(error: InputError) -> None:
+def check_one_line(error):
     """Check what a user would read."""
     assert len(str(error).splitlines()) == 1
 
 
 @pytest.mark.exhaustive
 @given(st.one_of(LAYOUTS, ACCESSES, SWIZZLES, st.text(max_size=30)))
-def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
+def test_any_text_is_read_or_refused_in_one_line(text):
     for read in (layout_of, access_of, swizzle_of):
         with warnings.catch_warnings(action="ignore", category=SyntaxWarning):
             try:
@@ -174,7 +174,7 @@ def test_any_text_is_read_or_refused_in_one_line(text: str) -> None:
 
 @pytest.mark.exhaustive
 @given(LAYOUTS | st.sampled_from(["32x32", "8x64 int8", "512 float64"]), ACCESSES)
-def test_what_was_read_is_counted_or_refused_in_one_line(layout: str, access: str) -> None:
+def test_what_was_read_is_counted_or_refused_in_one_line(layout, access):
     with warnings.catch_warnings(action="ignore", category=SyntaxWarning):
         try:
             array, one = layout_of(layout), access_of(access)

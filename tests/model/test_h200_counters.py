@@ -16,7 +16,7 @@ from smemviz.recordings.vocabulary import MATRICES, OPERATIONS, UNCOUNTED, WIDTH
 Key = tuple[str, str, int]
 
 
-def read_counters() -> dict[Key, np.ndarray]:
+def read_counters():
     """Return rows of (measured, lane 0 .. lane 31) by space, operation and width."""
     rows: dict[Key, list[list[int]]] = {}
     with (Path(__file__).parents[1] / "data" / "h200_counters.csv").open(newline="") as file:
@@ -29,11 +29,11 @@ COUNTERS = read_counters()
 SHARED = [key for key in COUNTERS if key[0] == "shared"]
 
 
-def test_the_file_holds_all_measurements() -> None:
+def test_the_file_holds_all_measurements():
     assert sum(map(len, COUNTERS.values())) == 1660
 
 
-def test_the_model_counts_what_the_hardware_counted() -> None:
+def test_the_model_counts_what_the_hardware_counted():
     for key in COUNTERS:
         space, op, width = key
         measured, addresses = COUNTERS[key][:, 0], COUNTERS[key][:, 1:]
@@ -43,7 +43,7 @@ def test_the_model_counts_what_the_hardware_counted() -> None:
         np.testing.assert_array_equal(counted, measured)
 
 
-def test_as_many_wavefronts_are_assigned_as_the_hardware_counted() -> None:
+def test_as_many_wavefronts_are_assigned_as_the_hardware_counted():
     for key in SHARED:
         _, op, width = key
         assigned = assign(COUNTERS[key][:, 1:], width, op).reshape(len(COUNTERS[key]), -1)
@@ -53,7 +53,7 @@ def test_as_many_wavefronts_are_assigned_as_the_hardware_counted() -> None:
         assert different == COUNTERS[key][:, 0].tolist()
 
 
-def test_the_hardware_never_beat_the_ideal() -> None:
+def test_the_hardware_never_beat_the_ideal():
     for key in SHARED:
         _, op, width = key
         assert (count(COUNTERS[key][:, 1:], width, op).ideal <= COUNTERS[key][:, 0]).all()
@@ -63,7 +63,7 @@ def test_the_hardware_never_beat_the_ideal() -> None:
 ELSEWHERE = ("stmatrix_x1", "stmatrix_x2", "wgmma")
 
 
-def test_measured_are_exactly_the_operations_and_widths_in_the_file() -> None:
+def test_measured_are_exactly_the_operations_and_widths_in_the_file():
     for op in OPERATIONS - UNCOUNTED:
         for width in (16,) if op in MATRICES else (4,) if effect_of(op) == "update" else WIDTHS:
             known = ("shared", op, width) in COUNTERS or op in ELSEWHERE
@@ -71,7 +71,7 @@ def test_measured_are_exactly_the_operations_and_widths_in_the_file() -> None:
             assert basis(op, width).kind == expected, (op, width)
 
 
-def test_every_measured_request_costs_as_much_through_a_layout() -> None:
+def test_every_measured_request_costs_as_much_through_a_layout():
     # All 1,480 of them, their addresses taken for elements as wide as the access.
     assert sum(len(COUNTERS[key]) for key in SHARED) == 1480
     for _, op, width in SHARED:
@@ -87,7 +87,7 @@ def test_every_measured_request_costs_as_much_through_a_layout() -> None:
             assert [score(one, width, layout).wavefronts for one in asked] == counted.tolist(), (op, width)
 
 
-def test_measured_fragments_and_wide_accesses_cost_as_much_as_a_formula() -> None:
+def test_measured_fragments_and_wide_accesses_cost_as_much_as_a_formula():
     # Typed by hand: what lies at a stride of units in the file is the formula `lane * stride`.
     found = 0
     wide = ((op, width, row.tolist()) for _, op, width in SHARED for row in COUNTERS["shared", op, width])

@@ -17,19 +17,19 @@ from smemviz.recordings.measured import Device
 from smemviz.recordings.vocabulary import ATOMICS, MATRICES, OPERATIONS, REDUCTIONS
 
 
-def test_a_recording_is_counted_for_what_it_was_made_on_else_for_the_h200() -> None:
+def test_a_recording_is_counted_for_what_it_was_made_on_else_for_the_h200():
     for made_on, counted in [((8, 6), Hardware((8, 6))), ((3, 5), Hardware((3, 5), 4)), ((9, 9), H200), (None, H200)]:
         card = Device("a card", made_on, "580.1", "13.0") if made_on else None
         assert Hardware.of(replace(square_recording(), device=card)) == Hardware.on(card) == counted
 
 
-def test_what_derives_from_it() -> None:
+def test_what_derives_from_it():
     assert (H200.banks, H200.bytes_per_wavefront) == (32, 128)
     assert (Hardware((1, 3)).banks, Hardware((1, 3)).bytes_per_wavefront) == (16, 64)
     assert [Hardware((3, 5), mode).bytes_per_wavefront for mode in (4, 8)] == [256, 256]
 
 
-def test_every_generation_has_its_rows() -> None:
+def test_every_generation_has_its_rows():
     assert " ".join(row.name for row in known()) == (
         "1.0 1.1 1.2 1.3 2.0 2.1 3.0 3.2 3.5 3.7 5.0 5.2 5.3 6.0 6.1 6.2 7.0 7.2 7.5"
         " 8.0 8.6 8.7 8.9 9.0 10.0 10.1 10.3 11.0 12.0 12.1"
@@ -37,7 +37,7 @@ def test_every_generation_has_its_rows() -> None:
 
 
 # CUDA C++ programming guide, technical specifications per compute capability.
-def test_limits() -> None:
+def test_limits():
     for cc, static, opt_in, reserved, threads in [
         ((1, 3), 16, 16, 0, 512),
         ((2, 0), 48, 48, 0, 1024),
@@ -59,7 +59,7 @@ def test_limits() -> None:
         assert limits == (static * KIB, opt_in * KIB, reserved * KIB, threads, 32)
 
 
-def test_banks_and_phases() -> None:
+def test_banks_and_phases():
     assert (device((1, 0)).banks, device((1, 0)).bank_bytes) == (16, (4,))
     assert (device((3, 5)).banks, device((3, 5)).bank_bytes) == (32, (4, 8))
     assert (device((9, 0)).banks, device((9, 0)).bank_bytes) == (32, (4,))
@@ -67,7 +67,7 @@ def test_banks_and_phases() -> None:
     assert dict(device((2, 0)).phases) == {1: 32, 2: 32, 4: 32, 8: 16, 16: 8}
 
 
-def test_what_the_guides_do_not_say_is_assumed() -> None:
+def test_what_the_guides_do_not_say_is_assumed():
     kinds = {row.name: [(row.wide.get(width) or row.basis).kind for width in (4, 8, 16)] for row in known()}
     assert kinds["1.3"] == ["documented"] * 3
     assert kinds["2.0"] == kinds["3.5"] == ["documented", "documented", "assumed"]
@@ -76,7 +76,7 @@ def test_what_the_guides_do_not_say_is_assumed() -> None:
     assert kinds["9.0"] == ["measured"] * 3
 
 
-def test_a_row_cannot_be_changed() -> None:
+def test_a_row_cannot_be_changed():
     row = device((9, 0))
     with pytest.raises(dataclasses.FrozenInstanceError):
         row.banks = 16  # type: ignore[misc]
@@ -84,7 +84,7 @@ def test_a_row_cannot_be_changed() -> None:
         row.phases[4] = 16  # type: ignore[index]
 
 
-def test_what_does_not_exist_is_refused() -> None:
+def test_what_does_not_exist_is_refused():
     for cc, shown in [((4, 0), "4.0"), ((9,), "9")]:
         with pytest.raises(InputError) as refusal:
             device(cc)
@@ -105,7 +105,7 @@ def test_what_does_not_exist_is_refused() -> None:
             wrong()
 
 
-def test_totals_may_stand_for_every_part_since_maxwell() -> None:
+def test_totals_may_stand_for_every_part_since_maxwell():
     # What ``summarize`` relies on: one rule from 5.0 on.
     addresses = np.random.default_rng(5).integers(-1, 300, (200, 32)) * 16
     addresses[addresses < 0] = -1
@@ -117,7 +117,7 @@ def test_totals_may_stand_for_every_part_since_maxwell() -> None:
                     assert [column.tolist() for column in count(addresses, width, op, Hardware(row.cc))] == expected
 
 
-def test_as_many_blocks_fit_as_their_memory_and_threads_let() -> None:
+def test_as_many_blocks_fit_as_their_memory_and_threads_let():
     for shared_bytes, cc, threads, blocks in [
         (0, (9, 0), None, 32),
         (0, (9, 0), 1024, 2),
@@ -148,7 +148,7 @@ def test_as_many_blocks_fit_as_their_memory_and_threads_let() -> None:
         assert blocks_per_multiprocessor(shared_bytes, cc, threads) == blocks
 
 
-def test_every_part_has_a_multiprocessor_that_takes_its_largest_block() -> None:
+def test_every_part_has_a_multiprocessor_that_takes_its_largest_block():
     for row in known():
         found = row.multiprocessor
         assert found.shared_bytes >= row.opt_in_shared + row.reserved_shared
@@ -160,7 +160,7 @@ LOCK = "Before compute capability 5.0 a shared atomic is a loop around a lock; i
 COMPLEX = "A complex64 is two floats; where its array lies decides whether one instruction moves both."
 
 
-def test_loads_stores_and_atomics_on_32_bit_integers_can_be_counted() -> None:
+def test_loads_stores_and_atomics_on_32_bit_integers_can_be_counted():
     """What ptxas 13.0 makes of an atomic on 9.0: one ATOMS instruction, or a loop around ATOMS.CAS."""
     for dtype in ["bool", "int8", "float16", "float32", "int64", "float64", "complex128"]:
         assert [predictable(op, dtype) for op in ("load", "store", "ldmatrix_x4")] == [True] * 3, dtype
@@ -169,7 +169,7 @@ def test_loads_stores_and_atomics_on_32_bit_integers_can_be_counted() -> None:
         assert predictable(f"atomic_{name}", "uint32")
 
 
-def test_what_cannot_be_counted_says_why() -> None:
+def test_what_cannot_be_counted_says_why():
     for op, dtype, cc, reason in [
         ("atomic_add", "float32", (9, 0), f"A float atomic is {LOOP}"),
         ("reduce_max", "float64", (9, 0), f"A float atomic is {LOOP}"),
@@ -183,7 +183,7 @@ def test_what_cannot_be_counted_says_why() -> None:
         assert predictable(op, dtype, cc) == (reason is None)
 
 
-def test_a_count_rests_on_a_measurement_only_where_one_was_made() -> None:
+def test_a_count_rests_on_a_measurement_only_where_one_was_made():
     assert basis("load", 16).kind == "measured"
     assert "H200" in basis("load", 16).source
     assert basis("load", 16).source == "Counted by Nsight Compute on an H200; an H100 counts the same."
@@ -198,7 +198,7 @@ def test_a_count_rests_on_a_measurement_only_where_one_was_made() -> None:
     assert "3.x" in basis("load", 4, (3, 5)).source
 
 
-def test_launches_rest_on_the_weakest_of_what_their_sites_rest_on() -> None:
+def test_launches_rest_on_the_weakest_of_what_their_sites_rest_on():
     narrow, wide = site("a", "shared", "load"), site("a", "shared", "load", 16, "complex128")
     counted = [launch((one,), []) for one in (narrow, wide)]
     assert weakest_basis(counted, (9, 0)) == "measured"
@@ -209,7 +209,7 @@ def test_launches_rest_on_the_weakest_of_what_their_sites_rest_on() -> None:
     assert weakest_basis([], (3, 5)) == "documented"
 
 
-def test_every_operation_that_a_recording_can_name_has_one_row() -> None:
+def test_every_operation_that_a_recording_can_name_has_one_row():
     effects = {op: effect_of(op) for op in OPERATIONS}
     assert {op for op, effect in effects.items() if effect == "load"} == {
         "load", "ldmatrix_x1", "ldmatrix_x2", "ldmatrix_x4", "wgmma", "wmma_load", "bulk_load", "cluster_load",

@@ -13,7 +13,7 @@ from smemviz.model.layout.swizzles import Cute, Xor, swizzle_of
 NAMES = ("cube", "plane", "row", "column")
 
 
-def places(layout: Layout) -> list[int]:
+def places(layout):
     """Run the index that is written for every element, in an array of the declared shape."""
     names = ("i",) if len(layout.shape) == 1 else NAMES[-len(layout.shape) :]
     index = index_code(layout, names)
@@ -38,9 +38,7 @@ SWIZZLES = st.one_of(
 
 
 @given(SHAPES, SWIZZLES, st.none() | st.sampled_from([8, 12, 32, 40]), st.sampled_from([0, 0, 1, 2, 5]))
-def test_the_index_that_is_written_is_where_the_layout_puts_the_element(
-    shape: tuple[int, ...], swizzle: object, pitch: int | None, pad: int
-) -> None:
+def test_the_index_that_is_written_is_where_the_layout_puts_the_element(shape, swizzle, pitch, pad):
     try:
         layout = Layout(shape, "int32", pitch, pad, swizzle=swizzle)
     except InputError:
@@ -49,7 +47,7 @@ def test_the_index_that_is_written_is_where_the_layout_puts_the_element(
     assert np.prod(declared_shape(layout)) == layout.elements
 
 
-def test_declaration_store_and_load_stand_as_in_a_kernel() -> None:
+def test_declaration_store_and_load_stand_as_in_a_kernel():
     for layout, declaration, index in [
         ("32x32", "(32, 32), float32", "row, column"),
         ("32x32; pad=1", "(32, 33), float32", "row, column"),
@@ -79,7 +77,7 @@ def test_declaration_store_and_load_stand_as_in_a_kernel() -> None:
         assert (found.store, found.load) == (f"tile[{index}] = value", f"value = tile[{index}]")
 
 
-def test_the_indices_of_a_kernel_take_the_place_of_names() -> None:
+def test_the_indices_of_a_kernel_take_the_place_of_names():
     layout = layout_of("32x32; swizzle=xor")
     assert index_code(layout, ["ty", "tx"]) == "ty, tx ^ ty"
     assert index_code(layout, ["a + 1", "b if c else d"]) == "a + 1, (b if c else d) ^ (a + 1)"
@@ -89,17 +87,17 @@ def test_the_indices_of_a_kernel_take_the_place_of_names() -> None:
     assert code(layout, "held", ["y", "x"]).load == "value = held[y, x ^ y]"
 
 
-def test_an_index_has_as_many_parts_as_the_array_has_dimensions() -> None:
+def test_an_index_has_as_many_parts_as_the_array_has_dimensions():
     with pytest.raises(InputError, match="32x32 float32 has 2 dimensions, not 1"):
         index_code(layout_of("32x32"), ["i"])
 
 
-def test_the_declared_shape_is_written_as_numba_takes_it() -> None:
+def test_the_declared_shape_is_written_as_numba_takes_it():
     assert shape_code(layout_of("4x8x8; pad=1")) == "(4, 8, 9)"
     assert shape_code(layout_of("100")) == "100"
 
 
-def test_an_index_takes_so_many_instructions_more() -> None:
+def test_an_index_takes_so_many_instructions_more():
     for layout, more in [
         ("32x32", 0),
         ("32x32; pad=1", 0),

@@ -4,8 +4,6 @@ The reference are the gallery's own padded and swizzled kernels.
 """
 
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,19 +19,19 @@ from smemviz.model.counting.service import count
 from smemviz.model.layout.array_requests import ArrayRequests, recorded
 from smemviz.model.layout.candidates import Pad, Swizzle, pads, swizzles
 from smemviz.model.layout.search import Score, score, smallest_fix
-from smemviz.recordings.data import ArrayInfo, Launch
+from smemviz.recordings.data import ArrayInfo
 
 LANES = np.arange(32, dtype=np.int64)
 
 
-def fixes(one: Launch, array: str = "") -> tuple[Any, Any]:
+def fixes(one, array=""):
     """Return the pad and the swizzle for a shared array of a launch, its only one without a name."""
     (index,) = (i for i, info in enumerate(one.arrays) if info.space == "shared" and array in ("", info.name))
     info, found = one.arrays[index], recorded(one, index)
     return smallest_fix(info, found, pads(info, found)), smallest_fix(info, found, swizzles(info, found))
 
 
-def test_the_smallest_fixes_of_the_gallery() -> None:
+def test_the_smallest_fixes_of_the_gallery():
     for file, kernel, pad, more_bytes, swizzle in [
         ("square", "set_col_read_col", Pad(32, 1), 128, Swizzle(32, 5)),
         ("square", "set_row_read_col", Pad(32, 1), 128, Swizzle(32, 5)),
@@ -52,7 +50,7 @@ def test_the_smallest_fixes_of_the_gallery() -> None:
             assert [after.excess for after in fix.after] == [0] * len(fix.after)
 
 
-def test_a_pad_scores_what_the_padded_kernel_counts() -> None:
+def test_a_pad_scores_what_the_padded_kernel_counts():
     for ipad in [0, 1, 2, 16, 31]:
         file = resources.kernels_dir() / "square.py"
         plain = smemviz.run(file, {"IPAD": 0}, "lockstep")["set_row_read_col_pad"]
@@ -62,14 +60,14 @@ def test_a_pad_scores_what_the_padded_kernel_counts() -> None:
         assert scores == expected
 
 
-def test_a_swizzle_scores_what_the_swizzled_kernel_counts() -> None:
+def test_a_swizzle_scores_what_the_swizzled_kernel_counts():
     scores = [score(access, 4, Swizzle(32, 5)) for access in recorded(h200("transpose")["tile"], 0)]
     rows = h200("transpose")["swizzled_tile"].summary()
     assert scores == [Score(r.wavefronts, r.excess, r.max_degree) for r in rows if r.wavefronts is not None]
     assert scores == [Score(192, 0, 1), Score(192, 0, 1)]
 
 
-def test_every_access_to_the_array_counts() -> None:
+def test_every_access_to_the_array_counts():
     # By rows alone no pad is needed; a store by columns to the same tile asks for one.
     tile = array("tile", "shared", (32, 32), 1024, (128, 4))
     sites = (site("tile", "shared", "store"), site("tile", "shared", "load"), site("other", "shared", "load"))
@@ -82,7 +80,7 @@ def test_every_access_to_the_array_counts() -> None:
     assert padded.saved == 31
 
 
-def test_alike_requests_are_counted_as_often_as_they_were_made() -> None:
+def test_alike_requests_are_counted_as_often_as_they_were_made():
     tile = array("tile", "shared", (32, 32), 1024, (128, 4))
     rows = [(0, 1024 + 128 * LANES)] * 5 + [(0, 1024 + 4 * LANES)] * 2
     (access,) = recorded(launch((site("tile", "shared", "load"),), rows, (tile,)), 0)
@@ -90,7 +88,7 @@ def test_alike_requests_are_counted_as_often_as_they_were_made() -> None:
     assert score(access, 4) == Score(162, 155, 32)
 
 
-def test_a_pad_for_sixteen_bytes_is_four_words() -> None:
+def test_a_pad_for_sixteen_bytes_is_four_words():
     # Four floats a lane down a column of a 32 x 32 tile of floats: 4 words keep them aligned and 8 lanes apart.
     tile = ArrayInfo("tile", "shared", (32, 32), (128, 4), "float32", 1024, 1)
     access = ArrayRequests(0, "load", 16, (128 * LANES)[None], np.array([1]))
@@ -101,14 +99,14 @@ def test_a_pad_for_sixteen_bytes_is_four_words() -> None:
         score(access, 4, Pad(32, 1))
 
 
-def test_updates_of_one_element_cannot_be_laid_out_apart_and_those_that_cannot_be_counted_are_left_out() -> None:
+def test_updates_of_one_element_cannot_be_laid_out_apart_and_those_that_cannot_be_counted_are_left_out():
     counts = array("counts", "shared", (256,), 1024)
     one, floats = (site("counts", "shared", "atomic_add", dtype=dtype) for dtype in ("int32", "float32"))
     assert fixes(launch((one,), [(0, np.full(32, 1024))], (counts,))) == (None, None)
     assert recorded(launch((floats,), [(0, 1024 + 4 * LANES)], (counts,)), 0) == ()
 
 
-def test_a_layout_that_only_helps_is_better_than_none() -> None:
+def test_a_layout_that_only_helps_is_better_than_none():
     counts = array("counts", "shared", (64,), 1024)
     twice = 1024 + 4 * np.where(LANES < 2, 0, 32)  # two lanes on one element, thirty on another in the same bank
     padded, _ = fixes(launch((site("counts", "shared", "atomic_add"),), [(0, twice)], (counts,)))
@@ -116,7 +114,7 @@ def test_a_layout_that_only_helps_is_better_than_none() -> None:
     assert (padded.before, padded.after) == ((Score(32, 31, 32),), (Score(30, 29, 30),))
 
 
-def test_a_swizzle_of_a_power_of_two_is_the_one_of_cute() -> None:
+def test_a_swizzle_of_a_power_of_two_is_the_one_of_cute():
     # CuTe: Swizzle<B, M, S>(x) = x ^ ((x & (2^B - 1) << (M + S)) >> S)
     element = np.arange(4096)
     for bits, base, shift in [(5, 0, 0), (3, 2, 0), (2, 1, 2)]:
@@ -125,7 +123,7 @@ def test_a_swizzle_of_a_power_of_two_is_the_one_of_cute() -> None:
         assert np.array_equal(Swizzle(32, bits, base, shift).place(element), cute)
 
 
-def test_no_two_elements_share_a_place() -> None:
+def test_no_two_elements_share_a_place():
     for layout in [Pad(24, 3), Swizzle(48, 4), Swizzle(96, 3, 2, 1)]:
         placed = layout.place(np.arange(960))
         assert len(np.unique(placed)) == 960
@@ -133,7 +131,7 @@ def test_no_two_elements_share_a_place() -> None:
 
 
 @st.composite
-def accesses_by_index(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int, int, int]:
+def accesses_by_index(draw):
     """Draw rows and columns that the lanes of some requests ask for, and the tile's height, width and item size."""
     height, width = draw(st.integers(1, 40)), draw(st.sampled_from([8, 16, 24, 32, 33, 48, 64]))
     random = np.random.default_rng(draw(st.integers(0, 9999)))
@@ -147,25 +145,21 @@ def accesses_by_index(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int, int
     )
 
 
-def counted(elements: np.ndarray, itemsize: int, op: str = "load") -> Score:
+def counted(elements, itemsize, op="load"):
     counts = count(elements * itemsize, itemsize, op)
     excess = int((counts.wavefronts - counts.ideal).sum())
     return Score(int(counts.wavefronts.sum()), excess, int(counts.degree.max()))
 
 
 @given(drawn=accesses_by_index(), pad=st.integers(1, 31), op=st.sampled_from(["load", "store"]))
-def test_a_pad_scores_what_the_wider_array_counts(
-    drawn: tuple[np.ndarray, np.ndarray, int, int, int], pad: int, op: str
-) -> None:
+def test_a_pad_scores_what_the_wider_array_counts(drawn, pad, op):
     r, c, _, width, itemsize = drawn
     access = ArrayRequests(0, op, itemsize, (r * width + c) * itemsize, np.ones(len(r), np.int64))
     assert score(access, itemsize, Pad(width, pad)) == counted(r * (width + pad) + c, itemsize, op)
 
 
 @given(drawn=accesses_by_index(), bits=st.integers(1, 3), base=st.integers(0, 2), shift=st.integers(0, 2))
-def test_a_swizzle_scores_what_the_other_index_counts(
-    drawn: tuple[np.ndarray, np.ndarray, int, int, int], bits: int, base: int, shift: int
-) -> None:
+def test_a_swizzle_scores_what_the_other_index_counts(drawn, bits, base, shift):
     r, c, _, width, itemsize = drawn
     assume(width % (1 << bits + base) == 0)
     access = ArrayRequests(0, "load", itemsize, (r * width + c) * itemsize, np.ones(len(r), np.int64))
@@ -175,7 +169,7 @@ def test_a_swizzle_scores_what_the_other_index_counts(
 
 
 @given(drawn=accesses_by_index())
-def test_no_smaller_pad_would_do(drawn: tuple[np.ndarray, np.ndarray, int, int, int]) -> None:
+def test_no_smaller_pad_would_do(drawn):
     r, c, height, width, itemsize = drawn
     tile = ArrayInfo("tile", "shared", (height, width), (width * itemsize, itemsize), "int32", 1024, 1)
     tile = replace(tile, dtype="int32" if itemsize == 4 else "float64")
@@ -191,7 +185,7 @@ def test_no_smaller_pad_would_do(drawn: tuple[np.ndarray, np.ndarray, int, int, 
         assert (fix.layout.pad, after) == (first, best)
 
 
-def test_an_array_is_one_under_every_name_that_a_device_function_gives_it(tmp_path: Path) -> None:
+def test_an_array_is_one_under_every_name_that_a_device_function_gives_it(tmp_path):
     file = tmp_path / "named.py"
     file.write_text(
         """

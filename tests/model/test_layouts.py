@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from smemviz.errors import InputError
 from smemviz.model.layout.layouts import Layout, layout_of
-from smemviz.model.layout.swizzles import Cute, Free, Swizzle, Xor, swizzle_of
+from smemviz.model.layout.swizzles import Cute, Free, Xor, swizzle_of
 
 
-def test_a_padded_tile_lies_as_the_wider_array_does() -> None:
+def test_a_padded_tile_lies_as_the_wider_array_does():
     layout = Layout((32, 32), "float64", pad=1, base=1024)
     assert np.array_equal(layout.table(), 1024 + 8 * np.arange(32 * 33).reshape(32, 33)[:, :32])
     assert (layout.nbytes, layout.unused_bytes) == (32 * 33 * 8, 256)
@@ -18,7 +18,7 @@ def test_a_padded_tile_lies_as_the_wider_array_does() -> None:
     assert whole.plain == Layout((32, 32), "int32", 40, 0, 128)
 
 
-def test_where_elements_lie_and_how_many_places_there_are() -> None:
+def test_where_elements_lie_and_how_many_places_there_are():
     """Planes count rows on; one dimension has rows of banks or of a pitch, whole where it is swizzled."""
     for layout, elements, placed in [
         (Layout((4, 6), "int16", pitch=8, pad=3), 44, {0: 0, 5: 5, 6: 11, 23: 38}),
@@ -39,7 +39,7 @@ def test_where_elements_lie_and_how_many_places_there_are() -> None:
     assert (table.shape, (table < 0).sum()) == ((4, 32), 28)
 
 
-def test_a_layout_is_read_from_text_which_says_only_what_is_not_usual() -> None:
+def test_a_layout_is_read_from_text_which_says_only_what_is_not_usual():
     for text, layout in [
         ("32x32", Layout((32, 32))),
         ("32X33 float64", Layout((32, 33), "float64")),
@@ -65,11 +65,11 @@ def test_a_layout_is_read_from_text_which_says_only_what_is_not_usual() -> None:
         st.sampled_from([None, Cute(1, 0, 1), swizzle_of("column")]),
     )
 )
-def test_any_layout_is_read_back_from_its_text(layout: Layout) -> None:
+def test_any_layout_is_read_back_from_its_text(layout):
     assert layout_of(layout.text) == layout
 
 
-def test_what_is_no_layout_or_no_swizzle_is_refused_in_one_line() -> None:
+def test_what_is_no_layout_or_no_swizzle_is_refused_in_one_line():
     layouts = [
         ("", "'' is not a shape; write whole numbers with x between them, as 32x33"),
         ("32x", "'32x' is not a shape"),
@@ -104,28 +104,28 @@ def test_what_is_no_layout_or_no_swizzle_is_refused_in_one_line() -> None:
             assert "\n" not in str(error.value)
 
 
-def cute(x: int, bits: int, base: int, shift: int) -> int:
+def cute(x, bits, base, shift):
     """CuTe's Swizzle<bits, base, shift> as cute/swizzle.hpp writes it."""
     mask = (1 << bits) - 1
     yyy = mask << (base + max(0, shift))
     return x ^ ((x & yyy) >> shift if shift >= 0 else (x & yyy) << -shift)
 
 
-def test_a_swizzle_goes_where_cute_sends_it() -> None:
+def test_a_swizzle_goes_where_cute_sends_it():
     for bits, base, shift in [(3, 3, 3), (2, 4, 3), (1, 0, 1), (5, 0, 5), (3, 0, -3), (2, 1, -4)]:
         element = np.arange(4096)
         found = Cute(bits, base, shift).place(*np.divmod(element, 64), 64)
         assert found.tolist() == [cute(x, bits, base, shift) for x in range(4096)]
 
 
-def test_the_classic_xor_is_column_by_row() -> None:
+def test_the_classic_xor_is_column_by_row():
     row, column = np.divmod(np.arange(1024), 32)
     for text in ("xor", "xor 5", "xor 5 0 0", "column ^ row", "Swizzle<5, 0, 5>"):
         place = swizzle_of(text).place(row, column, 32)
         assert np.array_equal(place, row * 32 + (column ^ row)), text
 
 
-def test_an_xor_of_rows_of_a_power_of_two_is_one_of_cute() -> None:
+def test_an_xor_of_rows_of_a_power_of_two_is_one_of_cute():
     for bits, base, shift in [(5, 0, 0), (3, 2, 0), (2, 1, 2), (1, 4, 1)]:
         row, column = np.divmod(np.arange(2048), 32)
         assert np.array_equal(
@@ -149,9 +149,7 @@ SWIZZLES = st.one_of(
 
 
 @given(swizzle=SWIZZLES, rows=st.integers(1, 40), columns=st.integers(1, 70), pad=st.integers(0, 5))
-def test_every_swizzle_that_an_array_takes_is_a_permutation_of_what_is_declared(
-    swizzle: Swizzle, rows: int, columns: int, pad: int
-) -> None:
+def test_every_swizzle_that_an_array_takes_is_a_permutation_of_what_is_declared(swizzle, rows, columns, pad):
     if isinstance(swizzle, Free):
         columns = 24
     try:
@@ -167,11 +165,11 @@ def test_every_swizzle_that_an_array_takes_is_a_permutation_of_what_is_declared(
 
 
 @given(SWIZZLES)
-def test_a_swizzle_is_read_back_from_its_text(swizzle: Swizzle) -> None:
+def test_a_swizzle_is_read_back_from_its_text(swizzle):
     assert swizzle_of(swizzle.text) == swizzle
 
 
-def test_what_is_no_permutation_of_the_rows_is_refused() -> None:
+def test_what_is_no_permutation_of_the_rows_is_refused():
     for swizzle, says in [
         ("column + row", "takes (1, 31) to column 32, outside of its row of 32"),
         ("column - 1", "takes (0, 0) to column -1"),

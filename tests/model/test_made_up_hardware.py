@@ -1,6 +1,5 @@
 """Hardware that nobody makes, 64 banks of 4 bytes, costs one row of the table: everything that counts follows."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -8,7 +7,6 @@ import numpy as np
 import pytest
 from helpers.reading import cells
 from helpers.synthetic import square_launch, square_recording
-from numpy.typing import NDArray
 
 import smemviz
 from smemviz.engines.gpu.ptx.access_calls import served_as
@@ -17,7 +15,7 @@ from smemviz.figures.tile import tile
 from smemviz.model.counting.service import assign, count
 from smemviz.model.counting.summary import summarize, totals_of
 from smemviz.model.hardware import compute_capability
-from smemviz.model.hardware.compute_capability import ComputeCapability, blocks_per_multiprocessor, device
+from smemviz.model.hardware.compute_capability import blocks_per_multiprocessor, device
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.layout.accesses import access_of
 from smemviz.model.layout.across_gpus import Access, on_every_gpu
@@ -26,7 +24,6 @@ from smemviz.model.layout.layouts import layout_of
 from smemviz.model.layout.search import search
 from smemviz.model.playback import bank_layout, bank_service, request_view
 from smemviz.paths import kernels_dir
-from smemviz.recordings.data import Launch
 from smemviz.recordings.measured import Device
 from smemviz.wording.explanations import explain
 
@@ -37,7 +34,7 @@ LANES = np.arange(32)
 
 
 @pytest.fixture(autouse=True)
-def row(monkeypatch: pytest.MonkeyPatch) -> ComputeCapability:
+def row(monkeypatch):
     """The one row."""
     made_up = replace(
         device((9, 0)),
@@ -51,20 +48,20 @@ def row(monkeypatch: pytest.MonkeyPatch) -> ComputeCapability:
     return made_up
 
 
-def requests(width: int) -> NDArray[np.int64]:
+def requests(width):
     """Return requests of every stride up to two rows of banks, and scattered ones, some of their lanes off."""
     chance = np.random.default_rng(width)
     index = np.vstack([np.arange(129)[:, None] * LANES, chance.integers(0, 400, (200, 32))])
     return np.where(chance.random(index.shape) < 0.1, -1, index * width)
 
 
-def phases(addresses: NDArray[np.int64], lanes: int) -> Iterator[list[int]]:
+def phases(addresses, lanes):
     """Give the addresses of the lanes that are served together."""
     for first in range(0, 32, lanes):
         yield [int(one) for one in addresses[first : first + lanes] if one >= 0]
 
 
-def fullest(addresses: list[int], width: int) -> int:
+def fullest(addresses, width):
     """Return how many different words the busiest bank delivers, word by word."""
     words = {address // WORD + piece for address in addresses for piece in range(max(1, width // WORD))}
     in_bank: dict[int, int] = {}
@@ -73,7 +70,7 @@ def fullest(addresses: list[int], width: int) -> int:
     return max(in_bank.values(), default=0)
 
 
-def test_wavefronts_are_those_of_64_banks_word_by_word() -> None:
+def test_wavefronts_are_those_of_64_banks_word_by_word():
     for op in ["load", "store"]:
         for width in TOGETHER:
             asked = requests(width)
@@ -85,7 +82,7 @@ def test_wavefronts_are_those_of_64_banks_word_by_word() -> None:
             assert (assign(asked, width, op, HARDWARE).max(axis=(1, 2)) + 1).tolist() == found.wavefronts.tolist()
 
 
-def test_a_kernel_in_lockstep_is_counted_so() -> None:
+def test_a_kernel_in_lockstep_is_counted_so():
     recording = smemviz.run(str(kernels_dir() / "square.py"), engine="lockstep")
     launch = recording["set_row_read_col"]  # 32 x 32 words, whose columns lie in two banks of 64
     ours, known = launch.summary(cc=HARDWARE.cc), launch.summary()
@@ -95,11 +92,11 @@ def test_a_kernel_in_lockstep_is_counted_so() -> None:
     assert Hardware.of(replace(recording, device=Device("a card", HARDWARE.cc, "1", "13.0"))) == HARDWARE
 
 
-def column() -> Launch:
+def column():
     return square_launch("set_row_read_col", (32, 32), lambda x, y: y * 32 + x, lambda x, y: x * 32 + y)
 
 
-def test_figures_have_64_banks() -> None:
+def test_figures_have_64_banks():
     now = request_view(column(), warp=0, step=1)
     served = bank_service(now, bank_layout(now.launch, HARDWARE), HARDWARE)
     assert (served.wavefronts, sorted(set(served.bank.tolist()))) == (16, [0, 32])
@@ -110,13 +107,13 @@ def test_figures_have_64_banks() -> None:
     assert cells(tile(now, "tile", view="physical", hardware=HARDWARE)).z.shape == (16, 64)
 
 
-def test_a_stride_is_explained_by_64_banks() -> None:
+def test_a_stride_is_explained_by_64_banks():
     store, load, _ = (one.because for one in explain(column(), HARDWARE))
     assert "gcd(1, 64) = 1, so 32 lanes fall into 32 of 64 banks, one each" in store
     assert "gcd(32, 64) = 32, so 32 lanes fall into 2 of 64 banks, 16-way" in load
 
 
-def test_what_the_gpu_engine_counts_by_is_the_rule_of_the_model() -> None:
+def test_what_the_gpu_engine_counts_by_is_the_rule_of_the_model():
     """The device functions do no more than this with it: pieces, the places these lie in, the fullest place."""
     for hardware in [HARDWARE, H200]:
         for op, width in [*((op, width) for op in ("load", "store") for width in TOGETHER), ("atomic_add", 4)]:
@@ -135,12 +132,12 @@ def test_what_the_gpu_engine_counts_by_is_the_rule_of_the_model() -> None:
                 assert (sum(degrees), max(degrees)) == (expected.wavefronts[i], expected.degree[i])
 
 
-def pairs(addresses: NDArray[np.int64], distance: int) -> bool:
+def pairs(addresses, distance):
     partner = addresses[LANES ^ distance]
     return bool(((addresses < 0) | (partner < 0) | (addresses == partner)).all())
 
 
-def test_totals_of_other_rules_are_not_taken_for_its_own() -> None:
+def test_totals_of_other_rules_are_not_taken_for_its_own():
     launch = square_recording()["set_row_read_col"]
     totals = totals_of(launch.sites, launch.requests)
     half = launch.requests.select(launch.requests.warp < 16)
@@ -150,7 +147,7 @@ def test_totals_of_other_rules_are_not_taken_for_its_own() -> None:
     assert store.max_degree == 1
 
 
-def test_it_stands_among_all_gpus(row: ComputeCapability) -> None:
+def test_it_stands_among_all_gpus(row):
     gpus = on_every_gpu(Access(LANES[None] * 128, 4, "load", "float32"), H200)
     (ours,) = (gpu for gpu in gpus if gpu.rows[0].family == "Imagined")
     assert ours.rows == (row,)
@@ -159,7 +156,7 @@ def test_it_stands_among_all_gpus(row: ComputeCapability) -> None:
     assert blocks_per_multiprocessor(0, HARDWARE.cc) == 32
 
 
-def test_the_search_for_a_layout_goes_as_far_as_64_banks_do() -> None:
+def test_the_search_for_a_layout_goes_as_far_as_64_banks_do():
     tile = layout_of("64x64")
     found = search(tile, [array_requests(access_of("column"), tile)], HARDWARE)
     assert sorted(one.layout.pad for one in found if one.layout.swizzle is None) == list(range(64))

@@ -10,14 +10,14 @@ from smemviz.recordings.data import ArrayInfo
 LANES = np.arange(32)
 
 
-def pattern_of(offsets: object) -> Pattern:
+def pattern_of(offsets):
     """Return the pattern of one request."""
     found = find_patterns(np.array([offsets], np.int64))
     assert found.which.tolist() == [0]
     return found.patterns[0]
 
 
-def test_a_known_pattern_is_recovered() -> None:
+def test_a_known_pattern_is_recovered():
     for offsets, pattern in [
         (4 * LANES, Pattern("stride", (Level(32, 4),))),
         (128 * LANES + 12, Pattern("stride", (Level(32, 128),))),
@@ -44,7 +44,7 @@ def test_a_known_pattern_is_recovered() -> None:
         assert pattern_of(offsets) == pattern
 
 
-def test_each_request_is_told_its_own_pattern() -> None:
+def test_each_request_is_told_its_own_pattern():
     found = find_patterns(np.stack([4 * LANES, 8 * LANES, 4 * LANES + 400]))
     assert [found.patterns[i] for i in found.which] == [
         Pattern("stride", (Level(32, 4),)),
@@ -53,7 +53,7 @@ def test_each_request_is_told_its_own_pattern() -> None:
     ]
 
 
-def test_no_request_has_no_pattern() -> None:
+def test_no_request_has_no_pattern():
     found = find_patterns(np.zeros((0, 32), np.int64))
     assert found.patterns == ()
     assert len(found.which) == 0
@@ -65,9 +65,7 @@ def test_no_request_has_no_pattern() -> None:
     start=st.integers(0, 7),
     active=st.integers(2, 32),
 )
-def test_any_stride_is_recovered_from_any_evenly_spaced_lanes(
-    stride: int, spacing: int, start: int, active: int
-) -> None:
+def test_any_stride_is_recovered_from_any_evenly_spaced_lanes(stride, spacing, start, active):
     lanes = (start + spacing * np.arange(active))[start + spacing * np.arange(active) < 32]
     offsets = np.full(32, -1)
     offsets[lanes] = 9600 + stride * np.arange(len(lanes))
@@ -76,7 +74,7 @@ def test_any_stride_is_recovered_from_any_evenly_spaced_lanes(
 
 
 @given(inner=st.integers(-99, 99), outer=st.integers(-99, 99), bits=st.integers(1, 4))
-def test_any_two_strides_are_recovered(inner: int, outer: int, bits: int) -> None:
+def test_any_two_strides_are_recovered(inner, outer, bits):
     lanes = 1 << bits
     offsets = 10_000 + inner * (LANES % lanes) + outer * (LANES // lanes)
     found = pattern_of(offsets)
@@ -86,7 +84,7 @@ def test_any_two_strides_are_recovered(inner: int, outer: int, bits: int) -> Non
         assert found == Pattern("groups", (Level(lanes, inner), Level(32 // lanes, outer)))
 
 
-def test_neighbours_step_through_the_indices() -> None:
+def test_neighbours_step_through_the_indices():
     for pitch, offsets, steps in [
         (33, 132 * LANES + 8, (1, 0)),
         (33, 4 * LANES, (0, 1)),

@@ -17,17 +17,17 @@ from smemviz.model.layout.accesses import access_of, totals
 from smemviz.model.layout.array_requests import ArrayRequests, array_requests, recorded
 from smemviz.model.layout.code import code
 from smemviz.model.layout.layouts import Layout, layout_of
-from smemviz.model.layout.search import LayoutFix, Score, score, search, suggest
+from smemviz.model.layout.search import Score, score, search, suggest
 from smemviz.model.layout.swizzles import Cute, Xor
 
 
-def found_for(layout: str, *accesses: str, **options: object) -> tuple[LayoutFix[Layout], ...]:
+def found_for(layout, *accesses, **options):
     """Search for accesses written as text."""
     tile = layout_of(layout)
     return search(tile, [array_requests(access_of(text), tile) for text in accesses], **options)  # type: ignore[arg-type]
 
 
-def first(found: tuple[LayoutFix[Layout], ...], kind: type | None) -> LayoutFix[Layout]:
+def first(found, kind):
     """Return the cheapest of a kind, None for pads."""
     return next(
         one
@@ -36,7 +36,7 @@ def first(found: tuple[LayoutFix[Layout], ...], kind: type | None) -> LayoutFix[
     )
 
 
-def test_the_cheapest_pad_and_xor_of_known_tiles() -> None:
+def test_the_cheapest_pad_and_xor_of_known_tiles():
     for layout, accesses, pad, xor in [
         ("32x32", ("row; op=store", "column"), 1, Xor(5)),
         ("64x64", ("row; op=store", "column"), 1, Xor(5)),
@@ -59,7 +59,7 @@ def test_the_cheapest_pad_and_xor_of_known_tiles() -> None:
         )
 
 
-def test_what_needs_no_pad_is_left_alone_and_pads_go_as_far_as_they_may() -> None:
+def test_what_needs_no_pad_is_left_alone_and_pads_go_as_far_as_they_may():
     best = found_for("32x33 float64", "row; op=store", "column")[0]
     assert (best.layout, best.price) == (Layout((32, 33), "float64"), (132, 0, 0))
     assert found_for("32x32", "row")[0].layout == Layout((32, 32))
@@ -74,26 +74,26 @@ def test_what_needs_no_pad_is_left_alone_and_pads_go_as_far_as_they_may() -> Non
     assert all(48 % (1 << one.bits + one.base) == 0 for one in swizzles)
 
 
-def test_swizzle_of_cute_goes_where_no_row_is_a_power_of_two() -> None:
+def test_swizzle_of_cute_goes_where_no_row_is_a_power_of_two():
     found = found_for("16x68", "row; op=store", "tile; across=2; width=16")
     assert isinstance(first(found, Cute).layout.swizzle, Cute)
     assert not [one for one in found if isinstance(one.layout.swizzle, Xor) and one.layout.swizzle.base > 2]
 
 
-def test_suggestions_come_by_wavefronts_then_bytes_then_instructions() -> None:
+def test_suggestions_come_by_wavefronts_then_bytes_then_instructions():
     found = found_for("64x64", "row; op=store", "column", "diagonal")
     assert all(one.price <= other.price for one, other in pairwise(found))
     assert len({one.layout for one in found}) == len(found)
     assert sum(one.layout == Layout((64, 64)) for one in found) == 1
 
 
-def test_an_array_of_one_dimension_has_the_rows_one_names() -> None:
+def test_an_array_of_one_dimension_has_the_rows_one_names():
     found = [found_for(f"256; pitch={pitch}", "lane * 8; op=store", "lane") for pitch in (8, 32)]
     assert [{one.layout.columns for one in of_pitch} for of_pitch in found] == [{8}, {32}]
     assert min(of_pitch[0].excess for of_pitch in found) == 0
 
 
-def test_other_hardware_wants_another_pad() -> None:
+def test_other_hardware_wants_another_pad():
     # 3.x with banks of 8 bytes serves two neighbouring floats together; CUDA C programming guide, 3.x.
     plain = layout_of("32x32")
     wanted = [array_requests(access_of("column"), plain)]
@@ -102,7 +102,7 @@ def test_other_hardware_wants_another_pad() -> None:
     assert first(search(plain, wanted, Hardware((3, 5), 8)), None).excess == 0
 
 
-def test_a_suggestion_says_what_to_write_and_what_it_takes() -> None:
+def test_a_suggestion_says_what_to_write_and_what_it_takes():
     found = found_for("64x64", "row; op=store", "column")
     padded = first(found, None)
     assert code(padded.layout, "held", ["ty", "tx"]) == (
@@ -117,14 +117,14 @@ def test_a_suggestion_says_what_to_write_and_what_it_takes() -> None:
     assert blocks_per_multiprocessor(nbytes, (7, 0)) == 5
 
 
-def test_a_search_without_accesses_or_for_what_is_not_aligned_is_refused() -> None:
+def test_a_search_without_accesses_or_for_what_is_not_aligned_is_refused():
     with pytest.raises(InputError, match="not a multiple of 16"):
         found_for("32x32; base=4", "row; width=16")
     with pytest.raises(InputError, match="name at least one"):
         search(layout_of("32x32"), [])
 
 
-def test_four_accesses_to_a_tile_of_64_take_less_than_a_second_of_the_processor() -> None:
+def test_four_accesses_to_a_tile_of_64_take_less_than_a_second_of_the_processor():
     accesses = ("row; op=store", "column", "diagonal", "tile")
     found_for("8x8", "row")  # compiles
     start = time.process_time()
@@ -134,14 +134,14 @@ def test_four_accesses_to_a_tile_of_64_take_less_than_a_second_of_the_processor(
 
 
 @pytest.mark.exhaustive
-def test_the_largest_array_of_bytes_is_searched() -> None:
+def test_the_largest_array_of_bytes_is_searched():
     found = found_for("227x1024 int8", "row; steps=4", "column; steps=4")
     assert found[0].excess == 0
     assert max(one.layout.nbytes for one in found) <= 227 * 1024
 
 
 @st.composite
-def tiles(draw: st.DrawFn) -> tuple[Layout, list[ArrayRequests]]:
+def tiles(draw):
     """Draw an array and one to three accesses to it that it aligns: any lanes, some off, some requests repeated."""
     itemsize = draw(st.sampled_from([2, 4, 8]))
     dtype = {2: "int16", 4: "int32", 8: "int64"}[itemsize]
@@ -166,9 +166,7 @@ def tiles(draw: st.DrawFn) -> tuple[Layout, list[ArrayRequests]]:
 
 @pytest.mark.exhaustive
 @given(tiles())
-def test_every_suggestion_scored_again_gives_what_it_promised_and_none_costs_more_than_the_plain_array(
-    drawn: tuple[Layout, list[ArrayRequests]],
-) -> None:
+def test_every_suggestion_scored_again_gives_what_it_promised_and_none_costs_more_than_the_plain_array(drawn):
     layout, wanted = drawn
     found = search(layout, wanted)
     assert all(suggestion == suggest(suggestion.layout, wanted) for suggestion in found)
@@ -176,7 +174,7 @@ def test_every_suggestion_scored_again_gives_what_it_promised_and_none_costs_mor
 
 
 @given(tiles())
-def test_what_is_promised_is_what_the_index_that_is_written_costs(drawn: tuple[Layout, list[ArrayRequests]]) -> None:
+def test_what_is_promised_is_what_the_index_that_is_written_costs(drawn):
     layout, wanted = drawn
     names = {1: ("i",), 2: ("row", "column"), 3: ("plane", "row", "column")}[len(layout.shape)]
     found = search(layout, wanted)
@@ -196,7 +194,7 @@ def test_what_is_promised_is_what_the_index_that_is_written_costs(drawn: tuple[L
             assert promised == Score(wavefronts, wavefronts - int(counts.ideal @ one.times), counts.degree.max())
 
 
-def test_scores_are_the_totals_of_the_access() -> None:
+def test_scores_are_the_totals_of_the_access():
     layout, access = layout_of("64x64; pad=1"), access_of("tile; across=4; op=store")
     whole = totals(access, layout)
     counted = score(array_requests(access, layout), layout.itemsize, layout)
@@ -206,7 +204,7 @@ def test_scores_are_the_totals_of_the_access() -> None:
 # -- on a recording
 
 
-def test_recorded_requests_cost_in_their_own_layout_what_was_counted() -> None:
+def test_recorded_requests_cost_in_their_own_layout_what_was_counted():
     for file in ["square", "rectangle", "transpose", "reduce"]:
         for launch in h200(file).launches:
             for index, info in enumerate(launch.arrays):
@@ -219,7 +217,7 @@ def test_recorded_requests_cost_in_their_own_layout_what_was_counted() -> None:
                 assert [one.wavefronts for one in now.after] == [rows[one.site].wavefronts for one in accesses]
 
 
-def test_the_gallery_is_fixed_as_the_gallery_does_it() -> None:
+def test_the_gallery_is_fixed_as_the_gallery_does_it():
     for file, kernel, pad, index in [
         ("transpose", "tile", 1, "row, column ^ row"),
         ("square", "set_row_read_col_dyn", 1, "i ^ (i >> 5)"),
@@ -233,7 +231,7 @@ def test_the_gallery_is_fixed_as_the_gallery_does_it() -> None:
         assert (padded.layout.pad, padded.excess) == (pad, 0)
 
 
-def test_bytes_inside_of_elements_are_kept() -> None:
+def test_bytes_inside_of_elements_are_kept():
     offsets = np.where(np.arange(32) < 4, np.arange(32) * 32 + 2, -1)[None]
     inside = ArrayRequests(0, "load", 2, offsets, np.ones(1, np.int64))
     assert score(inside, 4, Layout((4, 8), "int32")) == Score(1, 0, 1)

@@ -1,7 +1,5 @@
 """Every suggestion, run: with the declaration and index it writes, a kernel costs what was promised and stays right."""
 
-from pathlib import Path
-
 import pytest
 from helpers.tiers import one_in
 
@@ -9,8 +7,8 @@ import smemviz
 from smemviz.model.layout.accesses import access_of
 from smemviz.model.layout.array_requests import array_requests
 from smemviz.model.layout.code import code
-from smemviz.model.layout.layouts import Layout, layout_of
-from smemviz.model.layout.search import LayoutFix, search
+from smemviz.model.layout.layouts import layout_of
+from smemviz.model.layout.search import search
 from smemviz.model.layout.swizzles import Cute, Xor
 
 _TURN = """
@@ -44,7 +42,7 @@ def main():
 """
 
 
-def chosen(found: tuple[LayoutFix[Layout], ...]) -> list[LayoutFix[Layout]]:
+def chosen(found):
     """Return the best three, the worst, and the best of each kind."""
     kinds = [next((one for one in found if isinstance(one.layout.swizzle, kind)), None) for kind in (Xor, Cute)]
     pad = next(one for one in found if one.layout.pad)
@@ -66,7 +64,7 @@ def chosen(found: tuple[LayoutFix[Layout], ...]) -> list[LayoutFix[Layout]]:
         ],
     ),
 )
-def test_a_suggestion_run_costs_exactly_what_it_promised(layout: str, rows: int, columns: int, tmp_path: Path) -> None:
+def test_a_suggestion_run_costs_exactly_what_it_promised(layout, rows, columns, tmp_path):
     array = layout_of(layout)
     by_columns = "column" if len(array.shape) > 1 else None
     step = "step * 32 + lane"

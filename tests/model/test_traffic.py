@@ -12,18 +12,17 @@ import smemviz
 from smemviz.model.counting.global_traffic import add_traffic, element_counts, elements, same_accesses, traffic_of
 from smemviz.model.counting.summary import totals_of
 from smemviz.paths import kernels_dir
-from smemviz.recordings.data import ArrayInfo, Launch, Totals
-from smemviz.recordings.recording import Recording
+from smemviz.recordings.data import ArrayInfo
 
 S, T = 64, 32  # the side of the matrices and of the blocks
 
 
 @pytest.fixture(scope="module")
-def product() -> Recording:
+def product():
     return matmul()
 
 
-def test_both_index_orders_of_the_product_move_what_the_formula_says(product: Recording) -> None:
+def test_both_index_orders_of_the_product_move_what_the_formula_says(product):
     """A warp is a row of 32 threads: as columns they share a[row, k] and walk along b; as rows the reverse."""
     warps = S * S // 32
     moved = {
@@ -37,11 +36,11 @@ def test_both_index_orders_of_the_product_move_what_the_formula_says(product: Re
     }
 
 
-def _sites(warps: int, *each: tuple[int, int, int]) -> list[tuple[int, tuple[int, int, int]]]:
+def _sites(warps, *each):
     return list(zip((warps * S, warps * S, warps), each, strict=True))
 
 
-def test_efficiency_is_bytes_used_over_bytes_moved(product: Recording) -> None:
+def test_efficiency_is_bytes_used_over_bytes_moved(product):
     a, b, c = (traffic_of(product["naive_swapped"], i) for i in range(3))
     assert a and b and c  # noqa: PT018
     assert [one.efficiency for one in (a, b, c)] == [1 / 8, 1 / 8, 1 / 8]
@@ -52,7 +51,7 @@ def test_efficiency_is_bytes_used_over_bytes_moved(product: Recording) -> None:
     assert both.spread[[1, 32]].tolist() == [b.requests, a.requests]
 
 
-def test_a_partial_log_keeps_exact_sectors_and_says_what_the_efficiency_is_of(product: Recording) -> None:
+def test_a_partial_log_keeps_exact_sectors_and_says_what_the_efficiency_is_of(product):
     launch = product["naive_swapped"]
     totals = _totals(launch)
     logged = replace(launch, requests=launch.requests.select(launch.requests.block == 0), totals=totals)
@@ -61,7 +60,7 @@ def test_a_partial_log_keeps_exact_sectors_and_says_what_the_efficiency_is_of(pr
     assert (traffic.logged, traffic.complete, traffic.efficiency) == (2048, False, 1 / 8)
 
 
-def test_a_site_that_never_ran_or_is_shared_has_no_efficiency(product: Recording) -> None:
+def test_a_site_that_never_ran_or_is_shared_has_no_efficiency(product):
     launch = product["naive"]
     none = replace(launch, requests=launch.requests.select(launch.requests.site == 2))
     silent = traffic_of(none, 0)
@@ -71,7 +70,7 @@ def test_a_site_that_never_ran_or_is_shared_has_no_efficiency(product: Recording
     assert traffic_of(tiled, shared) is None
 
 
-def test_the_same_accesses_in_another_order_are_found(product: Recording) -> None:
+def test_the_same_accesses_in_another_order_are_found(product):
     names = [launch.kernel for launch in same_accesses(product["naive"], product.launches)]
     assert names == ["naive_swapped"]
     swapped = [launch.kernel for launch in same_accesses(product["naive_swapped"], product.launches)]
@@ -81,7 +80,7 @@ def test_the_same_accesses_in_another_order_are_found(product: Recording) -> Non
     assert same_accesses(product["register_1d"], product.launches) == []
 
 
-def test_a_block_of_the_naive_product_loads_its_rows_and_columns_once_for_each_thread(product: Recording) -> None:
+def test_a_block_of_the_naive_product_loads_its_rows_and_columns_once_for_each_thread(product):
     """Document 003: by tiles every element is loaded S / T times rather than S times."""
     launch = product["naive"]
     a, b, c = (next(array for array in launch.arrays if array.name == name) for name in "abc")
@@ -98,14 +97,14 @@ def test_a_block_of_the_naive_product_loads_its_rows_and_columns_once_for_each_t
     assert set(element_counts(tiled, a, "load").times.tolist()) == {S // T}
 
 
-def test_a_wide_access_touches_every_element_under_it() -> None:
+def test_a_wide_access_touches_every_element_under_it():
     launch = _wide()
     found = element_counts(launch, launch.arrays[0], "load")
     assert found.element.tolist() == list(range(128))
     assert set(found.times.tolist()) == {1}
 
 
-def _wide() -> Launch:
+def _wide():
     launch = smemviz.run(kernels_dir() / "square.py", engine="lockstep")["set_row_read_row"]
     site = replace(launch.sites[2], op="load", width=16)
     one = launch.requests.select(np.flatnonzero(launch.requests.site == 2)[:1])
@@ -121,9 +120,7 @@ def _wide() -> Launch:
     st.lists(st.booleans(), min_size=3, max_size=3),
     st.integers(0, 2),
 )
-def test_every_element_of_any_layout_is_found_again(
-    shape: list[int], order: list[int], backwards: list[bool], gap: int
-) -> None:
+def test_every_element_of_any_layout_is_found_again(shape, order, backwards, gap):
     """Rows before columns or after, padded, reversed: NumPy's own addresses are the reference."""
     axes = len(shape)
     ranked = sorted(range(axes), key=lambda axis: order[axis])
@@ -139,5 +136,5 @@ def test_every_element_of_any_layout_is_found_again(
     assert elements(array, np.array([-1, low - 1, high + 4])).tolist() == [-1, -1, -1]
 
 
-def _totals(launch: Launch) -> Totals:
+def _totals(launch):
     return totals_of(launch.sites, launch.requests)

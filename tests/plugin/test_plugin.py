@@ -30,12 +30,12 @@ square.py:53: load of tile[tx, ty] in set_row_read_col is 32-way; at most 1-way 
 TAKES = "smem_budget takes a limit for max_degree, excess, sectors_per_request, findings, and kernel and cc; "
 
 
-def errors(result: pytest.RunResult) -> list[str]:
+def errors(result):
     """Return the lines that pytest marks with an E, without the mark."""
     return [line.removeprefix("E").removeprefix("   ") for line in result.outlines if re.match(r"E(   |$)", line)]
 
 
-def test_a_failure_is_a_witness_at_the_line_of_the_test(pytester: pytest.Pytester, run) -> None:
+def test_a_failure_is_a_witness_at_the_line_of_the_test(pytester, run):
     pytester.makepyfile(COLUMN)
     result = run()
     result.assert_outcomes(failed=1)
@@ -47,7 +47,7 @@ def test_a_failure_is_a_witness_at_the_line_of_the_test(pytester: pytest.Pyteste
     assert not any("fixture.py" in line for line in result.outlines)
 
 
-def test_what_keeps_its_limits_passes(pytester: pytest.Pytester, run) -> None:
+def test_what_keeps_its_limits_passes(pytester, run):
     pytester.makepyfile(
         """
         def test_limits(smem):
@@ -72,7 +72,7 @@ def test_what_keeps_its_limits_passes(pytester: pytest.Pytester, run) -> None:
     run().assert_outcomes(passed=2)
 
 
-def test_a_kernel_of_the_test_file_is_recorded(pytester: pytest.Pytester, run) -> None:
+def test_a_kernel_of_the_test_file_is_recorded(pytester, run):
     pytester.makepyfile(
         """
         import numpy as np
@@ -106,7 +106,7 @@ def test_a_kernel_of_the_test_file_is_recorded(pytester: pytest.Pytester, run) -
     )
 
 
-def test_a_budget_holds_for_every_launch(pytester: pytest.Pytester, run) -> None:
+def test_a_budget_holds_for_every_launch(pytester, run):
     pytester.makepyfile(
         """
         import pytest
@@ -132,7 +132,7 @@ def test_a_budget_holds_for_every_launch(pytester: pytest.Pytester, run) -> None
     assert "square.py:38: store of tile[tx, ty] in set_col_read_col is 32-way; at most 1-way is allowed" in text
 
 
-def test_budgets_of_a_file_a_class_and_a_test_all_hold(pytester: pytest.Pytester, run) -> None:
+def test_budgets_of_a_file_a_class_and_a_test_all_hold(pytester, run):
     pytester.makepyfile(
         """
         import pytest
@@ -165,9 +165,7 @@ def test_budgets_of_a_file_a_class_and_a_test_all_hold(pytester: pytest.Pytester
         ("excess=0, kernel='copy'", "smem_budget: no recorded launch has an access to shared memory for excess"),
     ],
 )
-def test_a_budget_that_means_nothing_fails_in_one_line(
-    pytester: pytest.Pytester, run, budget: str, message: str
-) -> None:
+def test_a_budget_that_means_nothing_fails_in_one_line(pytester, run, budget, message):
     pytester.makepyfile(
         f"""
         import pytest
@@ -191,9 +189,7 @@ def test_a_budget_that_means_nothing_fails_in_one_line(
         ("smem", 'smem.run("square.py", engine="lockstep"); assert 1 == 2', "E       assert 1 == 2"),
     ],
 )
-def test_a_budget_is_not_held_against_what_records_nothing_or_fails_by_itself(
-    pytester: pytest.Pytester, run, arguments: str, body: str, said: str
-) -> None:
+def test_a_budget_is_not_held_against_what_records_nothing_or_fails_by_itself(pytester, run, arguments, body, said):
     pytester.makepyfile(
         f"""
         import pytest
@@ -209,7 +205,7 @@ def test_a_budget_is_not_held_against_what_records_nothing_or_fails_by_itself(
     assert errors(result) in ([], ["    assert 1 == 2"])
 
 
-def test_findings_are_shown_with_their_line(pytester: pytest.Pytester, run) -> None:
+def test_findings_are_shown_with_their_line(pytester, run):
     pytester.makepyfile(
         far="""
         import numpy as np
@@ -238,7 +234,7 @@ def test_findings_are_shown_with_their_line(pytester: pytest.Pytester, run) -> N
     assert shown[1].strip() == "out[cuda.threadIdx.x + 1] = 1"
 
 
-def test_a_recording_of_a_gpu_is_replayed_without_one(pytester: pytest.Pytester, run) -> None:
+def test_a_recording_of_a_gpu_is_replayed_without_one(pytester, run):
     pytester.makepyfile(
         """
         import pytest
@@ -288,7 +284,7 @@ def test_a_recording_of_a_gpu_is_replayed_without_one(pytester: pytest.Pytester,
         ),
     ],
 )
-def test_a_mistake_in_a_test_is_one_line(pytester: pytest.Pytester, run, statement: str, message: str) -> None:
+def test_a_mistake_in_a_test_is_one_line(pytester, run, statement, message):
     pytester.makepyfile(f"def test_it(smem):\n    {statement}\n")
     result = run()
     result.assert_outcomes(failed=1)
@@ -297,7 +293,7 @@ def test_a_mistake_in_a_test_is_one_line(pytester: pytest.Pytester, run, stateme
     assert re.fullmatch(pattern, line.removeprefix("    smemviz.errors."))
 
 
-def test_paths_start_at_the_test_file_or_at_the_root(pytester: pytest.Pytester, run) -> None:
+def test_paths_start_at_the_test_file_or_at_the_root(pytester, run):
     inner = pytester.mkpydir("inner")
     (inner / "test_inner.py").write_text(
         'def test_it(smem):\n    assert smem.run("square.py", engine="lockstep").file == "square.py"\n'
@@ -309,9 +305,7 @@ def test_paths_start_at_the_test_file_or_at_the_root(pytester: pytest.Pytester, 
 
 
 @pytest.mark.exhaustive
-def test_a_session_that_does_not_use_it_loads_nothing_of_it(
-    pytester: pytest.Pytester, run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_session_that_does_not_use_it_loads_nothing_of_it(pytester, run, monkeypatch):
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # other plug-ins may load what they like
     pytester.makepyfile(
         """
@@ -328,7 +322,7 @@ def test_a_session_that_does_not_use_it_loads_nothing_of_it(
 
 
 @pytest.mark.exhaustive
-def test_pytest_finds_it_by_its_entry_point(pytester: pytest.Pytester, run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pytest_finds_it_by_its_entry_point(pytester, run, monkeypatch):
     repository = Path(__file__).parents[2]
     text = (repository / "pyproject.toml").read_text(encoding="utf-8")
     declared = re.search(r'\[project\.entry-points\.pytest11\]\nsmemviz = "(.+)"', text)
@@ -346,7 +340,7 @@ def test_pytest_finds_it_by_its_entry_point(pytester: pytest.Pytester, run, monk
 
 
 @pytest.mark.exhaustive
-def test_the_examples_of_the_readme_and_of_budgets_pass(pytester: pytest.Pytester, run) -> None:
+def test_the_examples_of_the_readme_and_of_budgets_pass(pytester, run):
     root = Path(__file__).parents[2]
     pages = [(root / name).read_text(encoding="utf-8") for name in ("README.md", "docs/how-to/pytest-budget.md")]
     fence = re.compile(r"^```python\n(import pytest.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -359,7 +353,7 @@ def test_the_examples_of_the_readme_and_of_budgets_pass(pytester: pytest.Pyteste
     assert budget[0].startswith(readme[0])
 
 
-def test_the_tutorial_that_keeps_a_kernel_fixed_fails_as_it_says(pytester: pytest.Pytester, run) -> None:
+def test_the_tutorial_that_keeps_a_kernel_fixed_fails_as_it_says(pytester, run):
     page = (Path(__file__).parents[2] / "docs" / "tutorials" / "keep-it-fixed.md").read_text(encoding="utf-8")
     for file, text in re.findall(r'```python title="(.+?)"\n(.*?)```', page, re.DOTALL):
         (pytester.path / file).write_text(text, encoding="utf-8")
@@ -372,7 +366,7 @@ def test_the_tutorial_that_keeps_a_kernel_fixed_fails_as_it_says(pytester: pytes
     failed.stdout.fnmatch_lines(f"*{said.replace('[', '[[]')}")
 
 
-def test_limits_of_the_project_are_those_of_tests_without_their_own(pytester: pytest.Pytester, run) -> None:
+def test_limits_of_the_project_are_those_of_tests_without_their_own(pytester, run):
     pytester.makepyprojecttoml(
         '[tool.smemviz]\nengine = "lockstep"\nlimits = { max_degree = 1, sectors_per_request = 4 }\n'
     )

@@ -10,7 +10,7 @@ import smemviz
 from smemviz.testing.report import file_name
 
 
-def test_the_report_has_recordings_and_a_page_of_what_failed(pytester: pytest.Pytester, run) -> None:
+def test_the_report_has_recordings_and_a_page_of_what_failed(pytester, run):
     pytester.makepyfile(COLUMN + '\ndef test_good(smem):\n    smem.run("transpose.py", engine="lockstep")\n')
     result = run("--smem-report=out/report")
     result.assert_outcomes(passed=1, failed=1)
@@ -33,7 +33,7 @@ def test_the_report_has_recordings_and_a_page_of_what_failed(pytester: pytest.Py
     assert re.findall(r"https?:|//|<script|<link|<img|url\(|@import|sendDataToCloud|plotly", page) == []
 
 
-def test_the_page_shows_text_as_text(pytester: pytest.Pytester, run) -> None:
+def test_the_page_shows_text_as_text(pytester, run):
     pytester.makepyfile(
         """
         import pytest
@@ -52,13 +52,13 @@ def test_the_page_shows_text_as_text(pytester: pytest.Pytester, run) -> None:
     assert len(list((pytester.path / "out").glob("*-test_it__b_bold*-????????.smem.npz"))) == 1
 
 
-def test_without_a_failure_the_page_says_so(pytester: pytest.Pytester, run) -> None:
+def test_without_a_failure_the_page_says_so(pytester, run):
     pytester.makepyfile("def test_it():\n    pass\n")
     run("--smem-report=out").assert_outcomes(passed=1)
     assert "<h1>No test failed</h1>" in (pytester.path / "out" / "index.html").read_text(encoding="utf-8")
 
 
-def test_a_report_that_cannot_be_written_stops_before_the_first_test(pytester: pytest.Pytester, run) -> None:
+def test_a_report_that_cannot_be_written_stops_before_the_first_test(pytester, run):
     pytester.makepyfile("def test_it():\n    pass\n")
     (pytester.path / "taken").write_text("", encoding="utf-8")
     result = run("--smem-report=taken")
@@ -68,7 +68,7 @@ def test_a_report_that_cannot_be_written_stops_before_the_first_test(pytester: p
     )
 
 
-def test_tests_are_filed_under_different_names() -> None:
+def test_tests_are_filed_under_different_names():
     assert file_name("tests/test_a.py::test_b") == "tests.test_a.py-test_b"
     names = {file_name(f"test_a.py::test_b[{sign}]") for sign in "<>|*?"}
     assert len(names) == 5
@@ -78,7 +78,7 @@ def test_tests_are_filed_under_different_names() -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.skipif(find_spec("xdist") is None, reason="pytest-xdist is not installed")
-def test_workers_of_xdist_save_and_one_page_is_written(pytester: pytest.Pytester, run) -> None:
+def test_workers_of_xdist_save_and_one_page_is_written(pytester, run):
     pytester.makepyfile(test_one=COLUMN, test_two=COLUMN)
     result = run("-n2", "--smem-report=out", in_process=False)
     result.assert_outcomes(failed=2)

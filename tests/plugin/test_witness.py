@@ -13,24 +13,20 @@ from smemviz.engines import run
 from smemviz.errors import InputError
 from smemviz.frontends.reading import read_program
 from smemviz.model.hardware.hardware import Hardware
-from smemviz.recordings.data import ArrayInfo, Launch, Totals
-from smemviz.recordings.recording import Recording
+from smemviz.recordings.data import ArrayInfo, Totals
 from smemviz.testing.limits import Limit, SiteSelection, exceeded
-from smemviz.testing.witness import Quantity
 
 LANES = np.arange(32, dtype=np.int64)
 BANKS = "  bank          0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31"
 
 
-def text(recording: Recording, one: Launch, quantity: Quantity, most: float, **selected: object) -> str:
+def text(recording, one, quantity, most, **selected):
     """Return the witness against a limit as text."""
     found = exceeded(recording, one, Limit(quantity, most), SiteSelection(**selected))  # type: ignore[arg-type]
     return found.text
 
 
-def one_request(
-    offsets: object, quantity: Quantity, most: float, *, op: str = "load", width: int = 4, dtype: str = "int32"
-) -> str:
+def one_request(offsets, quantity, most, *, op="load", width=4, dtype="int32"):
     """Return the witness of a single request to an array of 8 KiB, in line 1 of a file."""
     info = ArrayInfo("held", "shared", (8192 // width,), (width,), dtype, 1024, 1)
     rows = [(0, np.where(np.asarray(offsets) < 0, -1, 1024 + np.asarray(offsets)))]
@@ -38,7 +34,7 @@ def one_request(
     return text(a_recording(one), one, quantity, most)
 
 
-def drawn(*rows: str) -> str:
+def drawn(*rows):
     """Return the lines of wavefronts that have lanes in the banks named: ``1: 0@0 16@1``."""
     lines = [BANKS]
     for row in rows:
@@ -48,7 +44,7 @@ def drawn(*rows: str) -> str:
     return "\n".join(lines)
 
 
-def test_the_witness_of_a_column() -> None:
+def test_the_witness_of_a_column():
     recording = h200("square")
     assert text(recording, recording["set_row_read_col"], "max_degree", 1) == (
         "kernels/square.py:53: load of tile[tx, ty] in set_row_read_col is 32-way; at most 1-way is allowed\n"
@@ -64,7 +60,7 @@ def test_the_witness_of_a_column() -> None:
     )
 
 
-def test_the_witness_of_two_columns_side_by_side() -> None:
+def test_the_witness_of_two_columns_side_by_side():
     recording = h200("rectangle")
     assert text(recording, recording["set_row_read_col"], "excess", 0) == (
         "kernels/rectangle.py:55: load of tile[icol, irow] in set_row_read_col takes 240 wavefronts in excess; "
@@ -81,7 +77,7 @@ def test_the_witness_of_two_columns_side_by_side() -> None:
     )
 
 
-def test_excess_counts_over_all_sites_that_are_meant() -> None:
+def test_excess_counts_over_all_sites_that_are_meant():
     recording = h200("square")
     one = recording["set_col_read_col"]
     assert text(recording, one, "excess", 1000).startswith(
@@ -94,7 +90,7 @@ def test_excess_counts_over_all_sites_that_are_meant() -> None:
     assert exceeded(recording, one, limit, SiteSelection(source="tile[tx, ty]")) is not None
 
 
-def test_the_witness_of_sectors() -> None:
+def test_the_witness_of_sectors():
     recording = h200("transpose")
     assert text(recording, recording["load_rows_store_columns"], "sectors_per_request", 4) == (
         "kernels/transpose.py:30: store of out[column, row] in load_rows_store_columns moves 32 sectors per request; "
@@ -106,7 +102,7 @@ def test_the_witness_of_sectors() -> None:
     )
 
 
-def test_the_witness_of_float64_shows_the_phase_in_conflict() -> None:
+def test_the_witness_of_float64_shows_the_phase_in_conflict():
     # Lanes 0 to 15 side by side, lanes 16 to 31 down a column of 16 numbers: the second half-warp is in conflict.
     offsets = np.where(LANES < 16, 8 * LANES, 256 * (LANES - 16))
     assert one_request(offsets, "max_degree", 1, width=8, dtype="float64") == (
@@ -123,7 +119,7 @@ def test_the_witness_of_float64_shows_the_phase_in_conflict() -> None:
     )
 
 
-def test_another_compute_capability_has_its_own_banks() -> None:
+def test_another_compute_capability_has_its_own_banks():
     recording = h200("square")
     found = exceeded(
         recording, recording["set_row_read_col"], Limit("max_degree", 1), SiteSelection(), Hardware((1, 3))
@@ -138,7 +134,7 @@ def test_another_compute_capability_has_its_own_banks() -> None:
     )
 
 
-def test_lanes_on_one_word_are_drawn_together() -> None:
+def test_lanes_on_one_word_are_drawn_together():
     assert one_request(128 * (LANES // 16), "max_degree", 1) == (
         "kernels/square.py:1: load of held[i] in kernel is 2-way; at most 1-way is allowed\n"
         "  block 0, warp 0, step 0: 32 lanes, 2 wavefronts where 1 would do\n"
@@ -153,7 +149,7 @@ def test_lanes_on_one_word_are_drawn_together() -> None:
     )
 
 
-def test_the_witness_of_an_atomic_on_one_word() -> None:
+def test_the_witness_of_an_atomic_on_one_word():
     assert one_request(np.where(LANES < 3, 0, -1), "max_degree", 2, op="atomic_add") == (
         "kernels/square.py:1: atomic add of held[i] in kernel is 3-way; at most 2-way is allowed\n"
         "  block 0, warp 0, step 0: 3 lanes, 3 wavefronts where 1 would do\n"
@@ -165,7 +161,7 @@ def test_the_witness_of_an_atomic_on_one_word() -> None:
     )
 
 
-def test_what_would_pass_is_told_last() -> None:
+def test_what_would_pass_is_told_last():
     twenty = read_program(resources.kernels_dir() / "rectangle.py").with_constants({"BDIMY": 20})
     for recording, kernel, quantity, most, last in [
         # Three bits of the row spread a column over eight banks: four rows in each.
@@ -194,7 +190,7 @@ def test_what_would_pass_is_told_last() -> None:
     )
 
 
-def test_what_was_counted_but_not_logged_has_no_picture() -> None:
+def test_what_was_counted_but_not_logged_has_no_picture():
     degrees = np.zeros((1, 33), np.int64)
     degrees[0, 4] = 7
     totals = Totals(*(np.array([n]) for n in (7, 28, 7, 0)), degrees)
@@ -205,7 +201,7 @@ def test_what_was_counted_but_not_logged_has_no_picture() -> None:
     )
 
 
-def test_an_impossible_limit_is_refused() -> None:
+def test_an_impossible_limit_is_refused():
     for quantity, most, message in [
         ("max_degree", 0, "max_degree must be a number of 1 or more, not 0"),
         ("excess", -1, "excess must be a number of 0 or more, not -1"),
@@ -218,7 +214,7 @@ def test_an_impossible_limit_is_refused() -> None:
         assert str(refused.value) == message
 
 
-def test_a_place_without_an_access_is_no_way_to_pass() -> None:
+def test_a_place_without_an_access_is_no_way_to_pass():
     recording = h200("square")
     one = recording["set_row_read_col"]
     for selection, message in [
@@ -236,7 +232,7 @@ def test_a_place_without_an_access_is_no_way_to_pass() -> None:
         exceeded(h200("transpose"), h200("transpose")["copy"], Limit("excess", 0), SiteSelection())
 
 
-def test_what_cannot_be_told_or_never_ran_is_no_way_to_pass() -> None:
+def test_what_cannot_be_told_or_never_ran_is_no_way_to_pass():
     for op, dtype, rows, message in [
         (
             *("atomic_add", "float32", [(0, 1024 + 4 * LANES)]),

@@ -1,7 +1,6 @@
 """Findings as kinds and facts: what each says in English and in other languages, and what comes back from a file."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from helpers.pseudo import forgotten, pseudo
 from helpers.strategies import a_recording
@@ -9,7 +8,6 @@ from helpers.strategies import a_recording
 import smemviz
 from smemviz.messages import say
 from smemviz.recordings.findings import KINDS, Finding
-from smemviz.recordings.recording import Recording
 
 FIRST = {"did": "store", "thread": (3, 0, 0), "line": 5}
 RACE = {"element": "tile[3]", "first": FIRST, "second": {"did": "load", "thread": (40, 0, 0), "line": 9}}
@@ -239,15 +237,15 @@ CODE = [
 CODE += ["cuda.atomic.add(tile, 3, 1)", "syncwarp", "0x10", "KeyError: 'n'."]
 
 
-def one(kind: str, facts: dict) -> Finding:
+def one(kind, facts):
     return Finding.of(kind, "kernel", 7, facts, threads=((1, 0, 0),), launch=0)
 
 
-def test_there_is_a_sample_of_every_kind() -> None:
+def test_there_is_a_sample_of_every_kind():
     assert {kind for kind, *_ in SAMPLES} == set(KINDS)
 
 
-def test_a_finding_says_what_is_wrong_and_what_mends_it() -> None:
+def test_a_finding_says_what_is_wrong_and_what_mends_it():
     for kind, facts, reason, remedy in SAMPLES:
         finding = one(kind, facts)
 
@@ -255,7 +253,7 @@ def test_a_finding_says_what_is_wrong_and_what_mends_it() -> None:
         assert finding.parts == (reason, remedy)
 
 
-def test_it_says_so_in_every_language() -> None:
+def test_it_says_so_in_every_language():
     for kind, facts in [(kind, facts) for kind, facts, *_ in SAMPLES if facts != EXCEPTION]:
         with pseudo():
             said = say(one(kind, facts).message)
@@ -263,7 +261,7 @@ def test_it_says_so_in_every_language() -> None:
             assert forgotten([said], [*DATA, *CODE]) == []
 
 
-def test_for_what_a_launch_is_not_made_and_what_fails_nothing() -> None:
+def test_for_what_a_launch_is_not_made_and_what_fails_nothing():
     found = [one(kind, facts) for kind, facts, *_ in SAMPLES]
 
     unsafe = {"out_of_bounds", "barrier_divergence", "deadlock", "misaligned", "assertion", "trap"}
@@ -272,7 +270,7 @@ def test_for_what_a_launch_is_not_made_and_what_fails_nothing() -> None:
     assert {finding.kind for finding in found if finding.harmless} == harmless
 
 
-def test_a_launch_that_was_not_made_is_said_behind_the_mistake() -> None:
+def test_a_launch_that_was_not_made_is_said_behind_the_mistake():
     finding = one("out_of_bounds", INDEX).with_facts(not_run=True)
 
     assert finding.message == (
@@ -281,12 +279,12 @@ def test_a_launch_that_was_not_made_is_said_behind_the_mistake() -> None:
     assert finding.parts == ("a[8] is outside shape (8,)", "Check the index with an if before it is used.")
 
 
-def saved(recording: Recording, folder: Path) -> Recording:
+def saved(recording, folder):
     recording.save(folder / "a.smem.npz")
     return smemviz.load(folder / "a.smem.npz")
 
 
-def test_facts_come_back_from_a_file_and_say_the_same_in_every_language(tmp_path: Path) -> None:
+def test_facts_come_back_from_a_file_and_say_the_same_in_every_language(tmp_path):
     recording = a_recording()
     found = tuple(replace(one(kind, facts), launch=None) for kind, facts, *_ in SAMPLES)
 
@@ -297,7 +295,7 @@ def test_facts_come_back_from_a_file_and_say_the_same_in_every_language(tmp_path
         assert [say(finding.message) for finding in back] == [say(finding.message) for finding in found]
 
 
-def test_a_finding_without_facts_says_what_is_in_its_file(tmp_path: Path) -> None:
+def test_a_finding_without_facts_says_what_is_in_its_file(tmp_path):
     old = Finding("race", "kernel", 7, (0, 0, 0), (), "a[3] is raced for. Do not.")
 
     (back,) = saved(replace(a_recording(), findings=(old,)), tmp_path).findings
@@ -308,7 +306,7 @@ def test_a_finding_without_facts_says_what_is_in_its_file(tmp_path: Path) -> Non
         assert say(back.message) is None
 
 
-def test_facts_of_another_version_leave_the_text_that_is_in_the_file(tmp_path: Path) -> None:
+def test_facts_of_another_version_leave_the_text_that_is_in_the_file(tmp_path):
     for kind, facts in [
         ("out_of_bounds", INDEX),  # of which this version says something else
         ("out_of_bounds", {"array": "a"}),

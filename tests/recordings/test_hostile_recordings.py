@@ -3,12 +3,10 @@
 import io
 import json
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +23,6 @@ from smemviz.model.playback import worst_request
 from smemviz.recordings.archive import write_members
 from smemviz.recordings.file import load
 from smemviz.recordings.measured import Calibration, SiteHardware, Timing
-from smemviz.recordings.recording import Recording
 from smemviz.reports.files import write_report, write_table, write_trace
 from smemviz.reports.notebook import to_html
 from smemviz.reports.pictures import picture
@@ -42,7 +39,7 @@ VALUES = (*INTEGERS, *FLOATS, *TEXTS, None, True, [], {}, [[]])
 Place = tuple[str | int, ...]
 
 
-def rich_recording() -> Recording:
+def rich_recording():
     """Make a recording up that has something of everything."""
     time = Timing(1.5, 1.4, 1.6, 1.3, 1.7, 0.5, 2, 10, (1.4, 1.6), False, DATE, {"SM clock": "1980 MHz"}, ("a note",))
     shared = SiteHardware(4, 8, 4, None, "explained", "a bank has two words")
@@ -57,13 +54,13 @@ def rich_recording() -> Recording:
 
 
 @cache
-def honest_members(folder: Path) -> dict[str, bytes]:
+def honest_members(folder):
     rich_recording().save(folder / "honest.smem.npz")
     with zipfile.ZipFile(folder / "honest.smem.npz") as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def places(value: Any, place: Place = ()) -> Iterator[Place]:
+def places(value, place=()):
     """Return where every value of a document stands."""
     if place:
         yield place
@@ -71,7 +68,7 @@ def places(value: Any, place: Place = ()) -> Iterator[Place]:
         yield from places(value[key], (*place, key))
 
 
-def change_metadata(data: st.DataObject, metadata: Any) -> None:
+def change_metadata(data, metadata):
     """Change, leave out or repeat one value of a document."""
     *folder, last = data.draw(st.sampled_from(list(places(metadata))))
     parent = metadata
@@ -87,7 +84,7 @@ def change_metadata(data: st.DataObject, metadata: Any) -> None:
         parent[last] = data.draw(st.sampled_from(same * 4 + list(VALUES)))
 
 
-def change_column(data: st.DataObject, members: dict[str, bytes]) -> None:
+def change_column(data, members):
     """Change one number of a column, a row or all of it."""
     name = data.draw(st.sampled_from([name for name in members if name.endswith(".npy")]))
     column = np.lib.format.read_array(io.BytesIO(members[name]))
@@ -101,7 +98,7 @@ def change_column(data: st.DataObject, members: dict[str, bytes]) -> None:
     members[name] = content.getvalue()
 
 
-def uses(recording: Recording, folder: Path) -> dict[str, Callable[[], object]]:
+def uses(recording, folder):
     """Return what can be done with a recording."""
     hardware = Hardware.of(recording)
     found: dict[str, Callable[[], object]] = {
@@ -131,7 +128,7 @@ def uses(recording: Recording, folder: Path) -> dict[str, Callable[[], object]]:
 
 
 @given(data=st.data())
-def test_whatever_was_changed_it_is_refused_or_shown(data: st.DataObject, tmp_path: Path) -> None:
+def test_whatever_was_changed_it_is_refused_or_shown(data, tmp_path):
     members = dict(honest_members(tmp_path))
     metadata = json.loads(members["metadata.json"])
     for _ in range(data.draw(st.integers(1, 2))):
@@ -153,7 +150,7 @@ def test_whatever_was_changed_it_is_refused_or_shown(data: st.DataObject, tmp_pa
         assert "\n" not in str(error), done  # noqa: PT017  either outcome is right; a traceback is not
 
 
-def test_all_of_it_works_for_one_that_is_honest(tmp_path: Path) -> None:
+def test_all_of_it_works_for_one_that_is_honest(tmp_path):
     recording = rich_recording()
     with redirect_stdout(io.StringIO()):
         for name, use in uses(recording, tmp_path).items():

@@ -3,8 +3,6 @@
 import json
 import zipfile
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +14,6 @@ from smemviz.recordings.data import Launch
 from smemviz.recordings.file import load
 from smemviz.recordings.findings import Finding
 from smemviz.recordings.measured import Calibration, SiteHardware, Timing
-from smemviz.recordings.recording import Recording
 
 NAN, INFINITE = float("nan"), float("inf")
 DATE = "2026-01-31T12:00:00+00:00"
@@ -26,7 +23,7 @@ GLOBAL = SiteHardware(1, None, None, 4, "agrees", "")
 FINDING = Finding("race", "k", 3, (0, 0, 0), (), "two at once")
 
 
-def refusal(recording: Recording, path: Path) -> str:
+def refusal(recording, path):
     """Save a recording and return the one line that it is refused with."""
     recording.save(path)
     with pytest.raises(RecordingError) as caught:
@@ -36,18 +33,18 @@ def refusal(recording: Recording, path: Path) -> str:
     return said.removeprefix(f"{path}: is not a recording: ")
 
 
-def with_site(**changes: Any) -> Recording:
+def with_site(**changes):
     launch = a_launch(0)
     return a_recording(replace(launch, sites=(replace(launch.sites[0], **changes), *launch.sites[1:])))
 
 
-def with_array(number: int = 0, **changes: Any) -> Recording:
+def with_array(number=0, **changes):
     arrays = list(a_launch(0).arrays)
     arrays[number] = replace(arrays[number], **changes)
     return a_recording(replace(a_launch(4), arrays=tuple(arrays)))
 
 
-def with_request(address: int) -> Recording:
+def with_request(address):
     launch = a_launch(4)
     launch.requests.addresses[2, 5] = address
     return a_recording(launch)
@@ -126,7 +123,7 @@ ARRAYS = [
 MANY = replace(totals(a_launch(4)), sectors=np.full(3, 1 << 62))
 
 
-def test_what_a_recording_says_is_checked(tmp_path: Path) -> None:
+def test_what_a_recording_says_is_checked(tmp_path):
     for recording, said in [
         *((replace(a_recording(), **changes), said) for changes, said in RUNS),
         *((a_recording(replace(a_launch(4), **changes)), OF_LAUNCH + said) for changes, said in LAUNCHES),
@@ -142,7 +139,7 @@ def test_what_a_recording_says_is_checked(tmp_path: Path) -> None:
         assert refusal(recording, tmp_path / "r.smem.npz") == said
 
 
-def test_a_complex_number_may_begin_in_the_middle_of_eight_bytes(tmp_path: Path) -> None:
+def test_a_complex_number_may_begin_in_the_middle_of_eight_bytes(tmp_path):
     """As in shared memory behind an array of an odd number of floats, on a GPU."""
     launch = a_launch(4)
     sites = tuple(replace(site, dtype="complex64", width=8) for site in launch.sites)
@@ -151,7 +148,7 @@ def test_a_complex_number_may_begin_in_the_middle_of_eight_bytes(tmp_path: Path)
     assert load(tmp_path / "r.smem.npz").launches[0].requests.addresses[0, 0] == 1028
 
 
-def test_half_of_a_letter_is_no_text(tmp_path: Path) -> None:
+def test_half_of_a_letter_is_no_text(tmp_path):
     path = tmp_path / "r.smem.npz"
     a_recording().save(path)
     with zipfile.ZipFile(path) as archive:
@@ -166,13 +163,13 @@ def test_half_of_a_letter_is_no_text(tmp_path: Path) -> None:
     assert load(path).launches[0].sites[0].source == "tile[\U0001f600]"
 
 
-def test_a_recording_of_names_that_are_no_text_is_not_saved(tmp_path: Path) -> None:
+def test_a_recording_of_names_that_are_no_text_is_not_saved(tmp_path):
     """A file's name may be bytes that are no UTF-8; Python hands them on as halves of letters."""
     with pytest.raises(RecordingError, match=r"is not UTF-8; rename it$"):
         replace(a_recording(), file="\udcff.py").save(tmp_path / "r.smem.npz")
 
 
-def test_an_array_of_records_and_an_empty_one_are_kept(tmp_path: Path) -> None:
+def test_an_array_of_records_and_an_empty_one_are_kept(tmp_path):
     """Lockstep notes an array of records by the bytes of one."""
     launch: Launch = a_launch(4)
     tile = replace(launch.arrays[0], dtype="V16", shape=(32,), strides=(16,))

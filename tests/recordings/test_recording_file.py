@@ -8,7 +8,6 @@ import sys
 import tracemalloc
 import zipfile
 from dataclasses import replace
-from pathlib import Path
 from time import process_time
 
 import numpy as np
@@ -24,24 +23,24 @@ LIMIT_SECONDS = 1.0
 LIMIT_BYTES = 200e6
 
 
-def members_of(path: Path) -> dict[str, bytes]:
+def members_of(path):
     with zipfile.ZipFile(path) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def write_members(path: Path, members: dict[str, bytes]) -> None:
+def write_members(path, members):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
 
 
-def npy(array: np.ndarray, allow_pickle: bool = False) -> bytes:
+def npy(array, allow_pickle=False):
     content = io.BytesIO()
     np.lib.format.write_array(content, array, allow_pickle=allow_pickle)
     return content.getvalue()
 
 
-def refusal(path: Path) -> str:
+def refusal(path):
     """Load a file that must be refused, in bounded time and memory, and return the one line it is refused with."""
     tracemalloc.start()
     start = process_time()
@@ -58,7 +57,7 @@ def refusal(path: Path) -> str:
     return line.removeprefix(f"{path}: ").removeprefix("is not a recording: ")
 
 
-def spoil(path: Path, **changes: object) -> None:
+def spoil(path, **changes):
     """Replace keys of the metadata, or of its first launch where the key is written launch_KEY."""
     members = members_of(path)
     metadata = json.loads(members["metadata.json"])
@@ -74,7 +73,7 @@ def spoil(path: Path, **changes: object) -> None:
 # --- what is refused: files that are none
 
 
-def test_what_is_no_file_of_ours_is_refused(tmp_path: Path, path: Path) -> None:
+def test_what_is_no_file_of_ours_is_refused(tmp_path, path):
     assert refusal(tmp_path / "none.smem.npz") == "no such file"
     assert refusal(tmp_path) == "is not a file; name a *.smem.npz file"
     noise = np.random.default_rng(1).bytes(10_000)
@@ -83,7 +82,7 @@ def test_what_is_no_file_of_ours_is_refused(tmp_path: Path, path: Path) -> None:
         assert refusal(path) == said
 
 
-def test_a_file_cut_anywhere_is_refused(path: Path) -> None:
+def test_a_file_cut_anywhere_is_refused(path):
     whole = path.read_bytes()
     for size in (1, 21, 22, 100, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:size])
@@ -91,7 +90,7 @@ def test_a_file_cut_anywhere_is_refused(path: Path) -> None:
 
 
 @given(data=st.data())
-def test_a_file_with_any_bytes_changed_is_refused_or_read(data: st.DataObject, tmp_path: Path) -> None:
+def test_a_file_with_any_bytes_changed_is_refused_or_read(data, tmp_path):
     path = tmp_path / "changed.smem.npz"
     a_recording(a_launch(4)).save(path)
     content = bytearray(path.read_bytes())
@@ -108,7 +107,7 @@ def test_a_file_with_any_bytes_changed_is_refused_or_read(data: st.DataObject, t
 
 
 @pytest.mark.exhaustive
-def test_a_bomb_that_says_so_is_refused(path: Path) -> None:
+def test_a_bomb_that_says_so_is_refused(path):
     members = members_of(path)
     members["addresses.npy"] = bytes(600 << 20)
     write_members(path, members)
@@ -120,7 +119,7 @@ def test_a_bomb_that_says_so_is_refused(path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_bomb_with_a_true_header_is_refused(path: Path) -> None:
+def test_a_bomb_with_a_true_header_is_refused(path):
     members = members_of(path)
     members["addresses.npy"] = npy(np.zeros((2_000_000, 32), np.int64))
     write_members(path, members)
@@ -128,7 +127,7 @@ def test_a_bomb_with_a_true_header_is_refused(path: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_bomb_whose_directory_lies_is_refused(path: Path) -> None:
+def test_a_bomb_whose_directory_lies_is_refused(path):
     """The zip says 1,000 bytes; the stream behind it inflates to 300 MB."""
     members = members_of(path)
     members["metadata.json"] = bytes(300 << 20)
@@ -139,7 +138,7 @@ def test_a_bomb_whose_directory_lies_is_refused(path: Path) -> None:
     assert refusal(path) == "it is damaged (Bad CRC-32 for file 'metadata.json')"
 
 
-def test_a_zip_directory_of_a_million_entries_is_refused(path: Path) -> None:
+def test_a_zip_directory_of_a_million_entries_is_refused(path):
     with zipfile.ZipFile(path, "w") as archive:
         for i in range(3000):
             archive.writestr(f"{i}.npy", b"")
@@ -148,7 +147,7 @@ def test_a_zip_directory_of_a_million_entries_is_refused(path: Path) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process's memory is read from /proc")
-def test_the_command_refuses_a_bomb_within_its_bounds(path: Path) -> None:
+def test_the_command_refuses_a_bomb_within_its_bounds(path):
     """Exit 2, one line, and under 200 MB for the whole process."""
     members = members_of(path)
     members["values.npy"] = npy(np.zeros((3_000_000, 32)))
@@ -169,11 +168,11 @@ def test_the_command_refuses_a_bomb_within_its_bounds(path: Path) -> None:
 class Loaded:
     """Says so when it is unpickled."""
 
-    def __reduce__(self) -> tuple[object, tuple[str]]:
+    def __reduce__(self):
         return print, ("unpickled",)
 
 
-def test_a_pickled_member_is_refused_and_not_run(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pickled_member_is_refused_and_not_run(path, capsys):
     members = members_of(path)
     members["site.npy"] = npy(np.array([Loaded()] * 96, object), allow_pickle=True)
     write_members(path, members)
@@ -182,13 +181,13 @@ def test_a_pickled_member_is_refused_and_not_run(path: Path, capsys: pytest.Capt
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_two_members_of_one_name_are_refused(path: Path) -> None:
+def test_two_members_of_one_name_are_refused(path):
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("site.npy", b"")
     assert refusal(path) == "two of its members have the same name"
 
 
-def test_another_member_column_or_compression_is_refused(path: Path) -> None:
+def test_another_member_column_or_compression_is_refused(path):
     members, json_of = members_of(path), "metadata.json"
     shape, dtype = "has shape {}; (96,) is needed", "has dtype {}; |i1 or <i2 or <i4 or <i8 is allowed"
     wide = npy(np.zeros((96, 31), np.int64))
@@ -232,12 +231,12 @@ def test_another_member_column_or_compression_is_refused(path: Path) -> None:
 FINDING = {"kind": "race", "kernel": "k", "line": 3, "block": [0, 0, 0], "threads": [], "message": "two at once"}
 
 
-def test_a_finding_of_an_older_file_is_of_no_launch(path: Path) -> None:
+def test_a_finding_of_an_older_file_is_of_no_launch(path):
     spoil(path, findings=[FINDING])
     assert [finding.launch for finding in load(path).findings] == [None]
 
 
-def test_metadata_of_another_type_or_range_is_refused(path: Path) -> None:
+def test_metadata_of_another_type_or_range_is_refused(path):
     members = members_of(path)
     for change, said in [
         ({"schema": 2, "launches": "something new"}, "it has schema 2 and this smemviz reads 1; update smemviz"),
@@ -269,7 +268,7 @@ def test_metadata_of_another_type_or_range_is_refused(path: Path) -> None:
         assert refusal(path) == said
 
 
-def test_totals_below_what_is_logged_are_refused(tmp_path: Path) -> None:
+def test_totals_below_what_is_logged_are_refused(tmp_path):
     launch = a_launch()
     path = tmp_path / "r.smem.npz"
     a_recording(replace(launch, totals=totals(launch, more=-1))).save(path)

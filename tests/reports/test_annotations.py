@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers.commands import Command
 from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema as Sarif
 
 from smemviz.reports.annotations import Annotation, to_github, to_sarif
@@ -29,20 +28,20 @@ def main():
 
 
 @pytest.fixture
-def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def kernel(tmp_path, monkeypatch):
     (tmp_path / "turn.py").write_text(KERNEL)
     monkeypatch.chdir(tmp_path)
     return tmp_path / "turn.py"
 
 
-def valid(text: str) -> dict[str, object]:
+def valid(text):
     """Return a log of SARIF that its schema takes; the models are made of OASIS's, and know no other property."""
     Sarif.model_validate_json(text)
     log: dict[str, object] = json.loads(text)
     return log
 
 
-def test_a_conflict_is_a_warning_at_its_access(kernel: Path, command: Command) -> None:
+def test_a_conflict_is_a_warning_at_its_access(kernel, command):
     (line,) = command("run", kernel, "--engine", "lockstep", "--format", "github").out.splitlines()
     place, _, message = line.removeprefix("::").partition("::")
     assert place == "warning file=turn.py,line=12,endLine=12,col=17,endColumn=26,title=bank conflict"
@@ -51,14 +50,14 @@ def test_a_conflict_is_a_warning_at_its_access(kernel: Path, command: Command) -
     assert "Pad the row of tile by 1, (32, 32) -> (32, 33)" in message
 
 
-def test_a_mistake_is_an_error_and_fails(kernel: Path, command: Command) -> None:
+def test_a_mistake_is_an_error_and_fails(kernel, command):
     kernel.write_text(KERNEL.replace("    cuda.syncthreads()\n", ""))
     first, *rest = command("run", kernel, "--engine", "lockstep", "--format", "github", code=1).out.splitlines()
     assert first.startswith("::error file=turn.py,line=11,title=race::race in turn, block (0, 0, 0), threads ")
     assert [line.partition(" ")[0] for line in rest] == ["::warning"]
 
 
-def test_what_a_change_makes_worse_is_an_error_at_its_line(kernel: Path, command: Command) -> None:
+def test_what_a_change_makes_worse_is_an_error_at_its_line(kernel, command):
     asked = ("diff", kernel, "--set-a", "PAD=1", "--engine", "lockstep", "--format")
     assert command(*asked, "github", code=1).out == (
         "::error file=turn.py,line=12,endLine=12,col=17,endColumn=26,title=costs more than before::"
@@ -67,7 +66,7 @@ def test_what_a_change_makes_worse_is_an_error_at_its_line(kernel: Path, command
     assert command("diff", kernel, "--set-b", "PAD=1", "--engine", "lockstep", "--format", "github").out == ""
 
 
-def test_a_log_of_sarif_is_valid_and_says_the_same(kernel: Path, command: Command) -> None:
+def test_a_log_of_sarif_is_valid_and_says_the_same(kernel, command):
     (run,) = valid(command("run", kernel, "--engine", "lockstep", "--format", "sarif").out)["runs"]  # type: ignore[misc]
     assert run["tool"]["driver"]["rules"] == [{"id": "bank_conflict", "shortDescription": {"text": "bank conflict"}}]
     (result,) = run["results"]
@@ -81,14 +80,14 @@ def test_a_log_of_sarif_is_valid_and_says_the_same(kernel: Path, command: Comman
     assert [one["level"] for one in run["results"]] == ["error"]
 
 
-def test_what_a_recording_holds_of_several_files_and_of_nothing_is_valid(command: Command) -> None:
+def test_what_a_recording_holds_of_several_files_and_of_nothing_is_valid(command):
     recorded = Path(__file__).parents[2] / "kernels" / "recordings" / "h200"
     for name in ("matmul.cu", "square", "stencil"):
         assert valid(command("show", recorded / f"{name}.smem.npz", "--format", "sarif").out)
     assert valid(json.dumps(to_sarif([])))["version"] == "2.1.0"
 
 
-def test_names_and_texts_end_no_command_early() -> None:
+def test_names_and_texts_end_no_command_early():
     found = Annotation("note", "race", "odd, name: 50%.py", "100 % of\n::error::it", 3)
     assert list(to_github([found])) == [
         "::notice file=odd%2C name%3A 50%25.py,line=3,title=race::100 %25 of ::error::it"
@@ -98,7 +97,7 @@ def test_names_and_texts_end_no_command_early() -> None:
     assert valid(json.dumps(to_sarif([found])))
 
 
-def test_json_and_markdown_keep_their_own_options(kernel: Path, command: Command) -> None:
+def test_json_and_markdown_keep_their_own_options(kernel, command):
     run = ("run", kernel, "--engine", "lockstep")
     same = json.loads(command(*run, "--json").out) | {"date": ""}
     assert json.loads(command(*run, "--format", "json").out) | {"date": ""} == same

@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,11 @@ from smemviz.errors import InputError
 from smemviz.model.hardware.hardware import H200
 from smemviz.recordings.data import Requests
 from smemviz.recordings.file import load
-from smemviz.recordings.recording import Recording
 from smemviz.reports.files import write_trace
 from smemviz.reports.selection import Choice, choose, every_launch, launches
 
 
-def place(recording: Recording, choice: Choice, space: str | None = None) -> tuple[str, int, int, int, int, str]:
+def place(recording, choice, space=None):
     launch, now = choose(recording, choice, space=space)
     row = now.row
     assert row is not None
@@ -28,7 +26,7 @@ def place(recording: Recording, choice: Choice, space: str | None = None) -> tup
     return launch.kernel, site.line, *(int(getattr(requests, n)[row]) for n in ("block", "warp", "step")), site.source
 
 
-def test_the_first_request_that_wastes_the_most_is_shown_of_what_is_named(square: Recording) -> None:
+def test_the_first_request_that_wastes_the_most_is_shown_of_what_is_named(square):
     column, store = ("set_row_read_col", 53, 0, 0, 1, "tile[tx, ty]"), ("set_row_read_col", 53, 0, 0, 2, "out[idx]")
     named = Choice(kernel="set_row_read_row", warp=7, step=0)
     for choice, space, wanted in [
@@ -41,7 +39,7 @@ def test_the_first_request_that_wastes_the_most_is_shown_of_what_is_named(square
         assert place(square, choice, space) == wanted
 
 
-def test_a_name_that_is_nothing_is_refused_with_what_there_is(square: Recording) -> None:
+def test_a_name_that_is_nothing_is_refused_with_what_there_is(square):
     for choice, said in [
         (Choice(kernel="nothing"), "no launch of 'nothing'; it has: set_row_read_row"),
         (Choice(launch=0), "--launch counts the launches of one kernel; name it with --kernel"),
@@ -56,7 +54,7 @@ def test_a_name_that_is_nothing_is_refused_with_what_there_is(square: Recording)
             choose(square, choice, space="shared")
 
 
-def test_launches_that_are_alike_are_drawn_once_and_all_exported_as_data(square: Recording) -> None:
+def test_launches_that_are_alike_are_drawn_once_and_all_exported_as_data(square):
     one = replace(square["set_row_read_col"], time=None, hardware=(), counters={})
     looped = replace(square, launches=(one, replace(one), replace(one)))
     assert [number for _, number in launches(looped, Choice())] == [0]
@@ -64,7 +62,7 @@ def test_launches_that_are_alike_are_drawn_once_and_all_exported_as_data(square:
     assert [number for number, _ in every_launch(looped, Choice(kernel=one.kernel, launch=2))] == [2]
 
 
-def test_a_launch_without_logged_requests_has_no_request_to_choose(square: Recording) -> None:
+def test_a_launch_without_logged_requests_has_no_request_to_choose(square):
     bare = replace(square["set_row_read_col"], requests=Requests.empty())
     launch, now = choose(replace(square, launches=(bare,)), Choice())
     assert launch is bare
@@ -72,15 +70,13 @@ def test_a_launch_without_logged_requests_has_no_request_to_choose(square: Recor
     assert np.array_equal(now.rows, [])
 
 
-def trace(path: Path, recording: Recording, choice: Choice) -> dict[str, Any]:
+def trace(path, recording, choice):
     write_trace(path, recording, choice, H200)
     found: dict[str, Any] = json.loads(path.read_text("utf-8"))
     return found
 
 
-def test_every_warp_has_a_track_and_every_request_is_as_long_as_its_wavefronts(
-    square: Recording, tmp_path: Path
-) -> None:
+def test_every_warp_has_a_track_and_every_request_is_as_long_as_its_wavefronts(square, tmp_path):
     found = trace(tmp_path / "trace.json", square, Choice(kernel="set_row_read_col"))["traceEvents"]
     assert Counter(event["ph"] for event in found) == {"X": 96, "C": 2 * 97, "M": 2 + 2 * 32, "i": 1}
     assert {e["args"]["name"] for e in found if e["name"] == "thread_name"} == {f"warp {warp}" for warp in range(32)}
@@ -93,7 +89,7 @@ def test_every_warp_has_a_track_and_every_request_is_as_long_as_its_wavefronts(
     assert {(e["dur"], e["cat"], e["args"]["sectors"]) for e in stores} == {(1, "global", 4)}
 
 
-def test_requests_follow_one_another_and_the_counters_fill_the_time(square: Recording, tmp_path: Path) -> None:
+def test_requests_follow_one_another_and_the_counters_fill_the_time(square, tmp_path):
     found = trace(tmp_path / "trace.json", square, Choice(kernel="set_row_read_col"))["traceEvents"]
     end = 0
     for event in (e for e in found if e["ph"] == "X"):
@@ -109,7 +105,7 @@ def test_requests_follow_one_another_and_the_counters_fill_the_time(square: Reco
     assert barrier["ts"] == 32  # between store and load
 
 
-def test_every_logged_block_is_a_process_and_one_can_be_chosen(square_file: Path, tmp_path: Path) -> None:
+def test_every_logged_block_is_a_process_and_one_can_be_chosen(square_file, tmp_path):
     transposed = load(square_file.with_name("transpose.smem.npz"))
     whole = trace(tmp_path / "a.json", transposed, Choice(kernel="tile"))["traceEvents"]
     assert {e["pid"] for e in whole} == {1, 2, 3, 4, 5, 6}
@@ -119,7 +115,7 @@ def test_every_logged_block_is_a_process_and_one_can_be_chosen(square_file: Path
         trace(tmp_path / "c.json", transposed, Choice(kernel="tile", block=6))
 
 
-def test_the_trace_says_where_it_comes_from(square: Recording, tmp_path: Path) -> None:
+def test_the_trace_says_where_it_comes_from(square, tmp_path):
     facts = trace(tmp_path / "trace.json", square, Choice())["otherData"]
     assert facts["file"] == "kernels/square.py"
     assert facts["requests"].startswith("recorded on NVIDIA H200")
@@ -127,7 +123,7 @@ def test_the_trace_says_where_it_comes_from(square: Recording, tmp_path: Path) -
     assert facts["missing"] == ""
 
 
-def test_every_event_has_what_the_importers_of_the_format_ask_for(square_file: Path, tmp_path: Path) -> None:
+def test_every_event_has_what_the_importers_of_the_format_ask_for(square_file, tmp_path):
     """The "Trace Event Format" wants numbers for pid, tid, ts and dur, names in metadata, and counters of numbers."""
     recording = load(square_file.with_name("transpose.smem.npz"))
     found = trace(tmp_path / "trace.json", recording, Choice())

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from helpers.commands import Text
@@ -17,13 +16,11 @@ Export = Callable[..., Text]
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name not in EXPORTED])
-def test_a_figure_of_the_page_alone_is_not_offered(
-    export: Export, square_file: Path, tmp_path: Path, name: str
-) -> None:
+def test_a_figure_of_the_page_alone_is_not_offered(export, square_file, tmp_path, name):
     assert "choose from" in export(square_file, "--figure", name, "-o", tmp_path / "a.html", code=2).err
 
 
-def test_the_list_of_figures_loads_no_library_for_drawing() -> None:
+def test_the_list_of_figures_loads_no_library_for_drawing():
     looks = "import sys, smemviz.figures.registry; sys.exit('plotly' in sys.modules or 'numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", looks], check=False).returncode == 0
 
@@ -57,13 +54,8 @@ def test_the_list_of_figures_loads_no_library_for_drawing() -> None:
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line_and_nothing_is_written(
-    export: Export,
-    square_file: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    options: tuple[str, ...],
-    said: str,
-) -> None:
+    export, square_file, tmp_path, monkeypatch, options, said
+):
     monkeypatch.chdir(tmp_path)
     error = export(square_file, *options, code=2).err
     assert said in error
@@ -72,11 +64,11 @@ def test_what_cannot_be_is_refused_in_one_line_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("value", ["--width 1", "--font-size x", "--site a", "--step -1", "--banks 0", "--cc 1"])
-def test_a_value_that_makes_no_sense_is_refused(export: Export, square_file: Path, value: str) -> None:
+def test_a_value_that_makes_no_sense_is_refused(export, square_file, value):
     export(square_file, "--figure", "tile", "-o", "a.html", *value.split(), code=2)
 
 
-def test_a_file_that_is_there_is_kept_unless_told_otherwise(export: Export, square_file: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_there_is_kept_unless_told_otherwise(export, square_file, tmp_path):
     out = tmp_path / "sites.csv"
     out.write_text("mine")
     err = export(square_file, "-o", out, "--rows", "sites", code=2).err
@@ -86,10 +78,8 @@ def test_a_file_that_is_there_is_kept_unless_told_otherwise(export: Export, squa
     assert out.read_text().startswith("launch,kernel,")
 
 
-def test_an_export_that_fails_midway_leaves_the_file_as_it_was(
-    export: Export, square_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(path: Path, *_: object) -> None:
+def test_an_export_that_fails_midway_leaves_the_file_as_it_was(export, square_file, tmp_path, monkeypatch):
+    def fail(path, *_):
         path.write_text("half")
         raise OSError(28, "No space left on device")
 
@@ -101,7 +91,7 @@ def test_an_export_that_fails_midway_leaves_the_file_as_it_was(
     assert out.read_text() == "mine"
 
 
-def test_a_kernel_file_is_run_first(export: Export, tmp_path: Path) -> None:
+def test_a_kernel_file_is_run_first(export, tmp_path):
     out = tmp_path / "sites.csv"
     kernels = resources.kernels_dir() / "square.py"
     said = export(kernels, "--set", "IPAD=0", "--engine", "lockstep", "--rows", "sites", "-o", out).out
@@ -111,9 +101,7 @@ def test_a_kernel_file_is_run_first(export: Export, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("missing", ["kaleido", "browser"])
-def test_an_image_without_a_browser_says_what_to_install(
-    export: Export, square_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
-) -> None:
+def test_an_image_without_a_browser_says_what_to_install(export, square_file, tmp_path, monkeypatch, missing):
     if missing == "kaleido":
         monkeypatch.setattr("smemviz.reports.images.find_spec", lambda name: None)
         said = f"images need kaleido: {installing('export')}; an .html figure needs nothing"
@@ -125,7 +113,7 @@ def test_an_image_without_a_browser_says_what_to_install(
 
 
 @pytest.mark.exhaustive
-def test_a_browser_that_does_not_start_is_told_in_one_line(square_file: Path, tmp_path: Path) -> None:
+def test_a_browser_that_does_not_start_is_told_in_one_line(square_file, tmp_path):
     fake = tmp_path / "browser"
     fake.write_text("#!/bin/sh\nexit 1\n")
     fake.chmod(0o755)

@@ -3,8 +3,7 @@
 import io
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,7 +11,6 @@ import pypdf
 import pytest
 from helpers.commands import Text
 from PIL import Image, ImageColor
-from playwright.sync_api import Page
 
 from smemviz.errors import InputError
 from smemviz.figures.drawing.style import THEMES
@@ -28,9 +26,9 @@ BETWEEN = LANES - {str(bank) for bank in range(0, 32, 4)}  # which are numbers a
 
 
 @pytest.fixture
-def browser_that_gives(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], None]:
-    def give(content: bytes) -> None:
-        async def drawn(wanted: Sequence[images.Image]) -> list[bytes]:
+def browser_that_gives(monkeypatch):
+    def give(content):
+        async def drawn(wanted):
             return [content] * len(wanted)
 
         monkeypatch.setattr(images, "_draw", drawn)
@@ -39,14 +37,14 @@ def browser_that_gives(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], Non
     return give
 
 
-def test_a_png_too_large_for_the_browser_is_refused(browser_that_gives: Callable[[bytes], None]) -> None:
+def test_a_png_too_large_for_the_browser_is_refused(browser_that_gives):
     browser_that_gives(b"u\xabZ")  # what Chromium gives of 94,480 dots across
     pressed = print_layout(go.Figure(layout={"height": 300, "margin": {"l": 0, "r": 0, "t": 0, "b": 0}}), Sheet(100.0))
     with pytest.raises(InputError, match="a PNG of 94,481 x 5,833 dots is more than the browser draws; take a smaller"):
         images.draw([images.Image(pressed, "png", 2400)])
 
 
-def test_an_svg_has_no_letter_that_xml_has_not(browser_that_gives: Callable[[bytes], None]) -> None:
+def test_an_svg_has_no_letter_that_xml_has_not(browser_that_gives):
     browser_that_gives(b"<svg><text>\x0cdef\x07\tk\n</text></svg>")
     pressed = print_layout(go.Figure(layout={"height": 300, "margin": {"l": 0, "r": 0, "t": 0, "b": 0}}), Sheet())
     (svg,) = images.draw([images.Image(pressed, "svg")])
@@ -56,9 +54,7 @@ def test_an_svg_has_no_letter_that_xml_has_not(browser_that_gives: Callable[[byt
 @pytest.mark.browser
 @pytest.mark.usefixtures("image_browser")
 @pytest.mark.parametrize(("width", "named"), [("4", set()), ("8", BETWEEN)])
-def test_an_svg_has_every_lane_as_text_where_all_have_room(
-    export: Export, square_file: Path, tmp_path: Path, width: str, named: set[str]
-) -> None:
+def test_an_svg_has_every_lane_as_text_where_all_have_room(export, square_file, tmp_path, width, named):
     export(square_file, "--figure", "tile", *TRANSPOSE, "--width", width, "-o", tmp_path / "tile.svg")
     root = ET.parse(tmp_path / "tile.svg").getroot()
     assert float(root.attrib["width"]) * 2.54 / 96 == pytest.approx(float(width), rel=5e-3)
@@ -74,7 +70,7 @@ def test_an_svg_has_every_lane_as_text_where_all_have_room(
 
 @pytest.mark.browser
 @pytest.mark.usefixtures("image_browser")
-def test_a_pdf_is_vectors_and_text(export: Export, square_file: Path, tmp_path: Path) -> None:
+def test_a_pdf_is_vectors_and_text(export, square_file, tmp_path):
     out = tmp_path / "banks.pdf"
     export(square_file, "--figure", "banks", *TRANSPOSE, "--width", "17", "--caption", "", "-o", out)
     pdf = pypdf.PdfReader(out, strict=True)
@@ -88,7 +84,7 @@ def test_a_pdf_is_vectors_and_text(export: Export, square_file: Path, tmp_path: 
 
 @pytest.mark.browser
 @pytest.mark.usefixtures("image_browser")
-def test_a_png_has_the_dots_asked_for_and_is_not_blank(export: Export, square_file: Path, tmp_path: Path) -> None:
+def test_a_png_has_the_dots_asked_for_and_is_not_blank(export, square_file, tmp_path):
     out = tmp_path / "tile.png"
     options = ("--figure", "tile", *TRANSPOSE, "--width", "10", "--dpi", "150", "--caption", "")
     export(square_file, *options, "-o", out)
@@ -110,7 +106,7 @@ def test_a_png_has_the_dots_asked_for_and_is_not_blank(export: Export, square_fi
 
 @pytest.mark.browser
 @pytest.mark.usefixtures("image_browser")
-def test_several_images_take_one_browser_and_dark_ones_their_paper() -> None:
+def test_several_images_take_one_browser_and_dark_ones_their_paper():
     from smemviz.figures.drawing.style import THEMES, empty
     from smemviz.reports import images
     from smemviz.reports.print_layout import Sheet, print_layout
@@ -123,7 +119,7 @@ def test_several_images_take_one_browser_and_dark_ones_their_paper() -> None:
 
 
 @pytest.mark.parametrize("name", EXPORTED)
-def test_a_figure_as_html_holds_all_it_needs(export: Export, square_file: Path, tmp_path: Path, name: str) -> None:
+def test_a_figure_as_html_holds_all_it_needs(export, square_file, tmp_path, name):
     export(square_file, "--figure", name, "-o", tmp_path / "figure.html")
     text = (tmp_path / "figure.html").read_text("utf-8")
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
@@ -134,9 +130,7 @@ def test_a_figure_as_html_holds_all_it_needs(export: Export, square_file: Path, 
 
 
 @pytest.mark.browser
-def test_a_figure_as_html_opens_from_disk_without_a_network(
-    export: Export, square_file: Path, tmp_path: Path, page: Page
-) -> None:
+def test_a_figure_as_html_opens_from_disk_without_a_network(export, square_file, tmp_path, page):
     export(square_file, "--figure", "tile", *TRANSPOSE, "--theme", "dark", "-o", tmp_path / "tile.html")
     complaints: list[str] = []
     page.on("console", lambda said: complaints.append(said.text))
@@ -153,7 +147,7 @@ def test_a_figure_as_html_opens_from_disk_without_a_network(
     assert complaints == []
 
 
-def _plotly() -> str:
+def _plotly():
     from plotly.offline import get_plotlyjs
 
     return str(get_plotlyjs())

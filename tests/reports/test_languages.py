@@ -10,13 +10,11 @@ import pypdf
 import pytest
 from helpers.commands import Text
 from helpers.pseudo import TAG, pseudo
-from playwright.sync_api import Page
 
 from smemviz import i18n as language
 from smemviz.figures.registry import EXPORTED
 from smemviz.i18n import LANGUAGES, speaking
 from smemviz.model.hardware.hardware import H200
-from smemviz.recordings.recording import Recording
 from smemviz.reports.html.report import report_page
 from smemviz.reports.images import Image, draw
 from smemviz.reports.notebook import to_html
@@ -32,17 +30,17 @@ LETTERS = {"en": "µ…·", "ko": "뱅크 충돌 웨이브프론트", "zh-Hans":
 MISSING = "\x00"  # what pypdf reads of a glyph that stands for no letter
 
 
-def solid(text: str) -> str:
+def solid(text):
     """Return a text without spaces and with one form of each letter, as PDFs have several."""
     return re.sub(r"[^\S\x00]", "", unicodedata.normalize("NFKC", text))
 
 
-def read(pdf: bytes) -> str:
+def read(pdf):
     (page,) = pypdf.PdfReader(io.BytesIO(pdf)).pages
     return str(page.extract_text())
 
 
-def letters(tag: str) -> str:
+def letters(tag):
     """Return every letter outside of ASCII in a language's catalogue and in some words of it, once."""
     said = [LETTERS[tag], "".join(LANGUAGES.values())]
     if tag != "en":
@@ -57,9 +55,7 @@ def letters(tag: str) -> str:
 @pytest.mark.browser
 @pytest.mark.usefixtures("image_browser")
 @pytest.mark.parametrize("tag", LANGUAGES)
-def test_a_figure_for_print_says_in_the_language_what_it_shows(
-    export: Export, square: Recording, square_file: Path, tmp_path: Path, tag: str
-) -> None:
+def test_a_figure_for_print_says_in_the_language_what_it_shows(export, square, square_file, tmp_path, tag):
     out = tmp_path / "banks.pdf"
     options = ("--figure", "banks", "--kernel", "set_row_read_col", "--site", "53", "--lang", tag)
     export(square_file, *options, "-o", out)
@@ -74,8 +70,8 @@ def test_a_figure_for_print_says_in_the_language_what_it_shows(
 
 @pytest.mark.browser
 @pytest.mark.usefixtures("image_browser")
-def test_fonts_have_every_letter_of_every_catalogue_and_one_that_is_missing_is_seen(square: Recording) -> None:
-    def captioned(tag: str, caption: str) -> Image:
+def test_fonts_have_every_letter_of_every_catalogue_and_one_that_is_missing_is_seen(square):
+    def captioned(tag, caption):
         with speaking(tag):
             return Image(print_layout(picture(square, "sectors").figure, Sheet(30), caption=caption), "pdf")
 
@@ -91,9 +87,7 @@ def test_fonts_have_every_letter_of_every_catalogue_and_one_that_is_missing_is_s
 
 @pytest.mark.browser
 @pytest.mark.parametrize("tag", LANGUAGES)
-def test_a_report_speaks_the_language(
-    export: Export, square: Recording, square_file: Path, tmp_path: Path, page: Page, tag: str
-) -> None:
+def test_a_report_speaks_the_language(export, square, square_file, tmp_path, page, tag):
     out = tmp_path / "report.html"
     export(square_file, "--lang", tag, "-o", out)
     page.on("console", lambda said: pytest.fail(said.text))
@@ -117,7 +111,7 @@ def test_a_report_speaks_the_language(
 
 
 @pytest.mark.parametrize("name", EXPORTED)
-def test_a_figure_as_html_is_of_its_language(export: Export, square_file: Path, tmp_path: Path, name: str) -> None:
+def test_a_figure_as_html_is_of_its_language(export, square_file, tmp_path, name):
     export(square_file, "--figure", name, "--lang", "ko", "-o", tmp_path / "figure.html")
     text = (tmp_path / "figure.html").read_text("utf-8")
     assert '<html lang="ko">' in text
@@ -125,7 +119,7 @@ def test_a_figure_as_html_is_of_its_language(export: Export, square_file: Path, 
     assert re.search(r'id="figure" role="group" aria-label="[^"]+"', text)
 
 
-def test_data_have_no_language(export: Export, square_file: Path, tmp_path: Path) -> None:
+def test_data_have_no_language(export, square_file, tmp_path):
     for name in ("a.csv", "a.json"):
         err = export(square_file, "--lang", "ko", "-o", tmp_path / name, code=2).err
         assert f"--lang does not apply to {Path(name).suffix}" in err
@@ -134,7 +128,7 @@ def test_data_have_no_language(export: Export, square_file: Path, tmp_path: Path
 # In brackets: what no message says
 
 
-def outside(markup: str) -> str:
+def outside(markup):
     """Return the words of a page that stand in no message; code and the data of its script are left out."""
     markup = re.sub(r"(?s)<(style|script|title|pre)\b.*?</\1>", " ", markup)
     names = " ".join(re.findall(r'(?:aria-label|title|alt)="([^"]*)"', markup))
@@ -142,28 +136,28 @@ def outside(markup: str) -> str:
     return " ".join(re.findall(r"[A-Za-z]+", re.sub(r"⟦[^⟧]*⟧", " ", text)))
 
 
-def names(recording: Recording) -> set[str]:
+def names(recording):
     """Return the words that are data: what stands in the source and in the recording."""
     said = [recording.file, recording.version, recording.source, *recording.sources.values(), *recording.constants]
     said += [recording.device.name, recording.device.driver] if recording.device else []
     return {word for text in said for word in re.findall(r"[A-Za-z]+", text)} | {"smemviz", "x", "s"}
 
 
-def test_every_text_of_a_report_is_a_message(square: Recording) -> None:
+def test_every_text_of_a_report_is_a_message(square):
     with pseudo():
         text = report_page(square, launches(square, Choice()), H200)
     assert f'<html lang="{TAG}">' in text
     assert set(outside(text).split()) - names(square) == set()
 
 
-def test_every_text_in_a_notebook_is_a_message(square: Recording) -> None:
+def test_every_text_in_a_notebook_is_a_message(square):
     with pseudo():
         text = to_html(square)
     assert set(outside(text).split()) - names(square) == set()
 
 
 @pytest.mark.parametrize("name", EXPORTED)
-def test_every_caption_is_a_message(square: Recording, name: str) -> None:
+def test_every_caption_is_a_message(square, name):
     with pseudo():
         said = picture(square, name, Choice() if name == "compare" else TRANSPOSE).text
     assert set(outside(said).split()) - names(square) == set()

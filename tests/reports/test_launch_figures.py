@@ -5,17 +5,16 @@ import pytest
 from helpers.gallery import h200
 
 from smemviz.errors import InputError
-from smemviz.recordings.data import Launch
 from smemviz.reports.pictures import picture
 from smemviz.reports.selection import Choice
 
 
 @pytest.fixture(scope="module")
-def launch() -> Launch:
+def launch():
     return h200("square")["set_row_read_col"]
 
 
-def test_a_figure_is_the_one_that_is_exported(launch: Launch) -> None:
+def test_a_figure_is_the_one_that_is_exported(launch):
     for name in ["tile", "banks", "warps", "sectors", "timeline", "degrees"]:
         drawn = launch.figure(name)
         assert isinstance(drawn, go.Figure)
@@ -23,7 +22,7 @@ def test_a_figure_is_the_one_that_is_exported(launch: Launch) -> None:
         assert drawn.to_json() == exported.to_json()
 
 
-def test_a_request_and_a_look_can_be_named(launch: Launch) -> None:
+def test_a_request_and_a_look_can_be_named(launch):
     recording = h200("square")
     drawn = launch.figure("tile", line=51, warp=3, view="physical", theme="dark", banks=16)
     choice = Choice(kernel="set_row_read_col", line=51, warp=3)
@@ -31,7 +30,7 @@ def test_a_request_and_a_look_can_be_named(launch: Launch) -> None:
     assert drawn.to_json() == same.to_json()
 
 
-def test_what_there_is_not_is_told_in_a_line(launch: Launch) -> None:
+def test_what_there_is_not_is_told_in_a_line(launch):
     for asked, says in [
         ({"name": "tiles"}, "no figure is called 'tiles'; there are tile, banks, warps, sectors, timeline, degrees"),
         ({"name": "source"}, "the figure source needs the recording: smemviz export RECORDING --figure source"),

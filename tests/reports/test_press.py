@@ -1,9 +1,7 @@
 import re
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 from helpers.gallery import h200
 from helpers.strategies import totals
@@ -12,8 +10,7 @@ from smemviz.errors import InputError
 from smemviz.figures.drawing.style import THEMES, blend
 from smemviz.figures.registry import EXPORTED
 from smemviz.i18n import speaking
-from smemviz.recordings.recording import Recording
-from smemviz.reports.pictures import Picture, picture
+from smemviz.reports.pictures import picture
 from smemviz.reports.print_layout import Sheet, print_layout
 from smemviz.reports.selection import Choice
 
@@ -21,11 +18,11 @@ TRANSPOSE = Choice(kernel="set_row_read_col", line=53)
 POINTS = 0.75  # of a CSS pixel
 
 
-def drawn(recording: Recording, name: str, **more: Any) -> Picture:
+def drawn(recording, name, **more):
     return picture(recording, name, Choice() if name == "compare" else TRANSPOSE, **more)
 
 
-def texts_of(figure: go.Figure) -> dict[str, float]:
+def texts_of(figure):
     return {
         str(text): trace.textfont.size
         for trace in figure.data
@@ -34,13 +31,13 @@ def texts_of(figure: go.Figure) -> dict[str, float]:
     }
 
 
-def test_a_sheet_is_as_wide_as_asked_for_with_type_of_that_size() -> None:
+def test_a_sheet_is_as_wide_as_asked_for_with_type_of_that_size():
     sheet = Sheet(8.0, 7.0)
     assert sheet.pixels * sheet.scale * 2.54 / 96 == pytest.approx(8.0, rel=2e-3)
     assert 12 * sheet.scale * POINTS == pytest.approx(7.0)
 
 
-def test_lanes_are_numbers_that_the_key_explains_and_are_left_out_where_they_are_too_small(square: Recording) -> None:
+def test_lanes_are_numbers_that_the_key_explains_and_are_left_out_where_they_are_too_small(square):
     for name in ("tile", "banks"):
         tiny, small = (print_layout(drawn(square, name).figure, Sheet(width)).figure for width in (4.0, 8.0))
         assert not {str(lane) for lane in range(32)} & set(texts_of(tiny))
@@ -50,7 +47,7 @@ def test_lanes_are_numbers_that_the_key_explains_and_are_left_out_where_they_are
         assert small.layout.showlegend
 
 
-def test_lanes_alone_in_their_cells_stand_in_the_middle_of_cells_as_high_as_wide(square: Recording) -> None:
+def test_lanes_alone_in_their_cells_stand_in_the_middle_of_cells_as_high_as_wide(square):
     printed = print_layout(drawn(square, "banks").figure, Sheet(8.5))
     layout = printed.figure.layout
     across = (printed.width - layout.margin.l - layout.margin.r) / 32
@@ -60,7 +57,7 @@ def test_lanes_alone_in_their_cells_stand_in_the_middle_of_cells_as_high_as_wide
     assert "number = lane, below it what it asks for" in {trace.name for trace in wide.data}
 
 
-def test_a_bar_of_32_steps_names_the_banks_where_columns_do_not(square: Recording) -> None:
+def test_a_bar_of_32_steps_names_the_banks_where_columns_do_not(square):
     shown = drawn(square, "tile").figure
     assert [step.fillcolor for step in shown.layout.shapes] == blend(THEMES["light"].ramp, 32)
     assert [text.text for text in shown.layout.annotations] == ["bank", *map(str, range(0, 32, 4))]
@@ -69,7 +66,7 @@ def test_a_bar_of_32_steps_names_the_banks_where_columns_do_not(square: Recordin
     assert not drawn(square, "tile", view="physical").figure.layout.shapes
 
 
-def test_a_line_of_the_source_stands_above_and_is_broken_where_it_is_long(square: Recording) -> None:
+def test_a_line_of_the_source_stands_above_and_is_broken_where_it_is_long(square):
     shown = drawn(square, "tile")
     assert shown.line == "square.py:53  out[idx] = tile[tx, ty]"
     bare, told = print_layout(shown.figure, Sheet()), print_layout(shown.figure, Sheet(), line=shown.line)
@@ -79,7 +76,7 @@ def test_a_line_of_the_source_stands_above_and_is_broken_where_it_is_long(square
     assert longer.height == told.height + 15
 
 
-def test_before_and_after_stand_in_a_column_or_side_by_side(square: Recording) -> None:
+def test_before_and_after_stand_in_a_column_or_side_by_side(square):
     heights = {}
     for view, width in (("column", 8.5), ("page", 17.8)):
         shown = picture(square, "stage", TRANSPOSE, view=view)
@@ -93,7 +90,7 @@ def test_before_and_after_stand_in_a_column_or_side_by_side(square: Recording) -
     assert shown.caption == "set_row_read_col: pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more)."
 
 
-def test_what_lies_in_a_bin_is_drawn_over_it(square: Recording) -> None:
+def test_what_lies_in_a_bin_is_drawn_over_it(square):
     """Before, 32 words in bank 0; after, one in each."""
     figure = picture(square, "stage", TRANSPOSE, view="page").figure
     ramp, order = blend(THEMES["light"].ramp, 32), [trace.fillcolor for trace in figure.data]
@@ -103,13 +100,13 @@ def test_what_lies_in_a_bin_is_drawn_over_it(square: Recording) -> None:
     assert len(words.x) == 6 * (32 + 1)
 
 
-def test_words_too_small_to_read_are_left_out_and_come_with_a_wider_sheet(square: Recording) -> None:
+def test_words_too_small_to_read_are_left_out_and_come_with_a_wider_sheet(square):
     narrow, wide = (texts_of(print_layout(drawn(square, "banks").figure, Sheet(width)).figure) for width in (8.0, 18.0))
     assert "992" not in narrow  # the word of lane 31
     assert "992" in wide
 
 
-def test_the_key_is_broken_into_rows_that_fit(square: Recording) -> None:
+def test_the_key_is_broken_into_rows_that_fit(square):
     shown = drawn(square, "tile").figure
     narrow, wide = print_layout(shown, Sheet(8.0)).figure, print_layout(shown, Sheet(24.0)).figure
     names = {t.name: t.legend for t in narrow.data if t.name}
@@ -125,7 +122,7 @@ def test_the_key_is_broken_into_rows_that_fit(square: Recording) -> None:
 @pytest.mark.parametrize(
     ("of", "kernel", "width"), [("square", None, 5.0), ("matmul", "paired_lanes", 8.0)], ids=["narrow", "long"]
 )
-def test_labels_that_would_meet_are_folded_and_keep_their_size(of: str, kernel: str | None, width: float) -> None:
+def test_labels_that_would_meet_are_folded_and_keep_their_size(of, kernel, width):
     figure = picture(h200(of), "warps", Choice(kernel=kernel)).figure
     shown = print_layout(figure, Sheet(width))
     layout = shown.figure.layout
@@ -142,7 +139,7 @@ def test_labels_that_would_meet_are_folded_and_keep_their_size(of: str, kernel: 
         assert any(re.match("(global|shared) · ", line) for line in lines[1:])
 
 
-def test_what_rows_count_stands_above_them_where_it_is_longer_than_they_are_high(square: Recording) -> None:
+def test_what_rows_count_stands_above_them_where_it_is_longer_than_they_are_high(square):
     row = picture(square, "banks", Choice(kernel="set_row_read_row")).figure
     low, keyed = (print_layout(row, Sheet(width)).figure for width in (4.5, 8.0))
     high = print_layout(picture(square, "banks", Choice(kernel="set_row_read_col")).figure, Sheet()).figure
@@ -151,20 +148,20 @@ def test_what_rows_count_stands_above_them_where_it_is_longer_than_they_are_high
         assert [other.layout.yaxis.title.text, len(other.layout.annotations)] == ["wavefront", 0]
 
 
-def test_the_figure_of_the_page_stays_as_it_is(square: Recording) -> None:
+def test_the_figure_of_the_page_stays_as_it_is(square):
     shown = drawn(square, "tile").figure
     before = shown.to_json()
     print_layout(shown, Sheet(), caption="A caption.")
     assert shown.to_json() == before
 
 
-def test_there_is_no_background_unless_it_is_asked_for(square: Recording) -> None:
+def test_there_is_no_background_unless_it_is_asked_for(square):
     shown = drawn(square, "tile").figure
     assert print_layout(shown, Sheet()).figure.layout.paper_bgcolor == "rgba(0,0,0,0)"
     assert print_layout(shown, Sheet(background=True), "dark").figure.layout.paper_bgcolor == "#161b22"
 
 
-def test_a_caption_is_broken_to_the_width_and_makes_the_sheet_longer(square: Recording) -> None:
+def test_a_caption_is_broken_to_the_width_and_makes_the_sheet_longer(square):
     shown = drawn(square, "tile").figure
     bare, told = print_layout(shown, Sheet()), print_layout(shown, Sheet(), caption="Lanes of <one> request. " * 8)
     (caption,) = (text for text in told.figure.layout.annotations if "Lanes" in text.text)
@@ -175,7 +172,7 @@ def test_a_caption_is_broken_to_the_width_and_makes_the_sheet_longer(square: Rec
 
 
 @pytest.mark.parametrize("name", EXPORTED)
-def test_every_figure_has_a_short_caption_and_knows_where_its_numbers_come_from(square: Recording, name: str) -> None:
+def test_every_figure_has_a_short_caption_and_knows_where_its_numbers_come_from(square, name):
     assert 0 < len(drawn(square, name).caption) < 100
     assert "recorded on" not in drawn(square, name).text
     said = drawn(square, name).about
@@ -183,7 +180,7 @@ def test_every_figure_has_a_short_caption_and_knows_where_its_numbers_come_from(
     assert "wavefronts by the rule for compute capability 9.0, measured" in said
 
 
-def test_the_caption_of_a_request_says_what_it_is(square: Recording) -> None:
+def test_the_caption_of_a_request_says_what_it_is(square):
     assert drawn(square, "banks").caption == "set_row_read_col: 32 lanes, 32 wavefronts where 1 would do."
     assert drawn(square, "banks").about.startswith(
         "set_row_read_col, square.py:53, tile[tx, ty] with BDIMX = 32, BDIMY = 32, IPAD = 1, PITCH = 33: "
@@ -192,7 +189,7 @@ def test_the_caption_of_a_request_says_what_it_is(square: Recording) -> None:
 
 
 @pytest.mark.parametrize("name", EXPORTED)
-def test_a_recording_that_was_cut_short_says_so_below_every_figure(square: Recording, name: str) -> None:
+def test_a_recording_that_was_cut_short_says_so_below_every_figure(square, name):
     launch = square["set_row_read_col"]
     cut = replace(square, launches=(replace(launch, totals=totals(launch, 100)),), unrecorded=2)
     said = picture(cut, name, Choice()).text
@@ -201,34 +198,34 @@ def test_a_recording_that_was_cut_short_says_so_below_every_figure(square: Recor
     )
 
 
-def test_the_views_are_those_of_the_page(square: Recording) -> None:
+def test_the_views_are_those_of_the_page(square):
     assert drawn(square, "tile", view="physical").figure.layout.xaxis.title.text == "bank"
     assert drawn(square, "compare", view="times").figure.layout.xaxis.title.text == "µs per launch"
 
 
 @pytest.mark.parametrize("name", EXPORTED)
-def test_a_sheet_too_narrow_for_its_type_is_refused(square: Recording, name: str) -> None:
+def test_a_sheet_too_narrow_for_its_type_is_refused(square, name):
     figure = drawn(square, name).figure
     with pytest.raises(InputError, match="too narrow for this figure; take a larger --width or a smaller --font-size"):
         print_layout(figure, Sheet(2.0, 72.0))
     print_layout(figure, Sheet(6.0, 7.0))
 
 
-def test_a_figure_with_nothing_to_show_is_refused_with_the_reason(reduce: Recording) -> None:
+def test_a_figure_with_nothing_to_show_is_refused_with_the_reason(reduce):
     """Errors are English in every language."""
     for tag in ["en", "ko"]:
         with speaking(tag), pytest.raises(InputError, match="no figure tile: This launch has no shared array"):
             picture(reduce, "tile", Choice(kernel="neighbours_in_global_memory"))
 
 
-def test_names_left_of_a_figure_take_no_more_room_than_they_need(square: Recording) -> None:
+def test_names_left_of_a_figure_take_no_more_room_than_they_need(square):
     shown = drawn(square, "sectors").figure
     printed = print_layout(shown, Sheet()).figure
     assert printed.layout.margin.l == pytest.approx(8 + 0.6 * 11 * len("out[0]"))
     assert shown.layout.margin.l == 112
 
 
-def test_numerals_stand_clear_of_the_frames_of_their_cells_and_in_their_middle(square: Recording) -> None:
+def test_numerals_stand_clear_of_the_frames_of_their_cells_and_in_their_middle(square):
     for name in ("tile", "warps"):
         shown = print_layout(drawn(square, name).figure, Sheet())
         layout = shown.figure.layout
@@ -247,7 +244,7 @@ def test_numerals_stand_clear_of_the_frames_of_their_cells_and_in_their_middle(s
             assert lower == pytest.approx(0.12 * trace.textfont.size, rel=0.01)
 
 
-def test_code_is_broken_so_that_it_can_be_read_at_8_cm() -> None:
+def test_code_is_broken_so_that_it_can_be_read_at_8_cm():
     recording = h200("matmul")
     shown = print_layout(picture(recording, "source", Choice(kernel="double_buffered")).figure, Sheet())
     sizes = {trace.textfont.size * shown.scale * POINTS for trace in shown.figure.data if trace.text}

@@ -2,24 +2,20 @@ import json
 import re
 import zlib
 from base64 import b64decode
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from helpers.commands import Text
 from helpers.gallery import RECORDINGS
 from helpers.strategies import totals
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from smemviz.engines import run
 from smemviz.model.counting.service import wavefronts
 from smemviz.model.hardware.hardware import H200
 from smemviz.paths import kernels_dir
 from smemviz.recordings.file import load
-from smemviz.recordings.recording import Recording
 from smemviz.reports.html import report
 from smemviz.reports.html.report import report_page
 from smemviz.reports.recording import print_recording
@@ -29,11 +25,11 @@ GALLERY = sorted(RECORDINGS.glob("*.smem.npz"))
 MOST = 6e6  # bytes of a file of the gallery
 
 
-def page_of(recording: Recording) -> str:
+def page_of(recording):
     return report_page(recording, launches(recording, Choice()), H200)
 
 
-def data_of(text: str) -> dict[str, Any]:
+def data_of(text):
     packed = re.search(r'id="data">([^<]*)<', text)
     found: dict[str, Any] = json.loads(zlib.decompress(b64decode(packed[1])))
     return found
@@ -41,7 +37,7 @@ def data_of(text: str) -> dict[str, Any]:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.name.split(".")[0])
-def test_every_recording_of_the_gallery_is_a_small_file_that_plays_all_of_it(path: Path) -> None:
+def test_every_recording_of_the_gallery_is_a_small_file_that_plays_all_of_it(path):
     recording = load(path)
     text = page_of(recording)
     assert len(text.encode()) < MOST
@@ -53,7 +49,7 @@ def test_every_recording_of_the_gallery_is_a_small_file_that_plays_all_of_it(pat
     assert not re.search(r"<(?:script|link|img)[^>]+(?:src|href)=", text)
 
 
-def test_what_is_played_gives_back_the_addresses_and_wavefronts(square: Recording) -> None:
+def test_what_is_played_gives_back_the_addresses_and_wavefronts(square):
     (one,) = (part for part in data_of(page_of(square))["launches"] if part["name"] == "set_row_read_col")
     (block,) = one["blocks"]
     base = np.cumsum(block["base"])
@@ -68,32 +64,28 @@ def test_what_is_played_gives_back_the_addresses_and_wavefronts(square: Recordin
     assert len(one["shapes"]) == 34  # a store, 32 columns to load, a store to global memory
 
 
-def test_blocks_there_is_no_room_for_are_left_out_and_that_is_said(
-    square: Recording, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blocks_there_is_no_room_for_are_left_out_and_that_is_said(square, monkeypatch):
     monkeypatch.setattr(report, "_MOST_REQUESTS", 6 * 40)
     text = page_of(square)
     assert {one["left_out"] for one in data_of(text)["launches"]} == {96 - 40}
     assert "336 logged requests are not played, to keep this file small; all are counted." in text
 
 
-def test_arrays_there_is_no_room_for_are_not_drawn_and_that_is_said(
-    square: Recording, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_arrays_there_is_no_room_for_are_not_drawn_and_that_is_said(square, monkeypatch):
     monkeypatch.setattr(report, "_MOST_CELLS", 3 * 32 * 32)
     text = page_of(square)
     assert [len(one["arrays"]) for one in data_of(text)["launches"]] == [1, 1, 1, 0, 0, 0]
     assert "3 shared arrays are not drawn, to keep this file small; --kernel and --launch choose what is." in text
 
 
-def test_a_recording_that_was_cut_short_says_so(square: Recording) -> None:
+def test_a_recording_that_was_cut_short_says_so(square):
     launch = square["set_row_read_col"]
     text = page_of(replace(square, launches=(replace(launch, totals=totals(launch, 100)),), unrecorded=1))
     assert text.count("300 of 396 requests were counted but not logged.") == 3  # above, and at the table, twice
     assert "1 more launch of the run not recorded, as asked." in text
 
 
-def test_nothing_in_a_source_becomes_markup(square: Recording) -> None:
+def test_nothing_in_a_source_becomes_markup(square):
     evil = "</script><script>alert(1)</script>"
     sites = tuple(replace(site, source=evil) for site in square["set_row_read_col"].sites)
     text = page_of(replace(square, file=evil, launches=(replace(square["set_row_read_col"], sites=sites),)))
@@ -101,7 +93,7 @@ def test_nothing_in_a_source_becomes_markup(square: Recording) -> None:
     assert "alert(1)&lt;/script&gt;" in text
 
 
-def test_a_mistake_and_its_remedy_take_the_place_of_why_a_site_costs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_mistake_and_its_remedy_take_the_place_of_why_a_site_costs(capsys):
     recording = run(kernels_dir() / "mistakes.py", engine="lockstep")
     (one,) = (part for part in data_of(page_of(recording))["launches"] if part["name"] == "corner_of_each_tile")
     assert one["headline"] == "Unwritten read on line 89"
@@ -113,14 +105,14 @@ def test_a_mistake_and_its_remedy_take_the_place_of_why_a_site_costs(capsys: pyt
     assert "Pad the row" not in capsys.readouterr().out
 
 
-def test_a_fix_in_a_file_of_cuda_cpp_is_written_as_cuda_cpp() -> None:
+def test_a_fix_in_a_file_of_cuda_cpp_is_written_as_cuda_cpp():
     recording = load(RECORDINGS / "square.cu.smem.npz")
     (one,) = (part for part in data_of(page_of(recording))["launches"] if part["name"] == "set_row_read_col")
     assert "Pad the row of tile by 1, [32][32] -> [32][33]" in one["sites"][1]["why"][1]
 
 
 @pytest.fixture
-def opened(tmp_path: Path, page: Page, square: Recording) -> Page:
+def opened(tmp_path, page, square):
     """Open the page from disk without a network; it has to stay quiet."""
     (tmp_path / "report.html").write_text(page_of(square), "utf-8")
     page.on("console", lambda said: pytest.fail(said.text))
@@ -133,7 +125,7 @@ def opened(tmp_path: Path, page: Page, square: Recording) -> Page:
 
 @pytest.mark.smoke
 @pytest.mark.browser
-def test_it_opens_at_the_worst_request_and_plays_by_keyboard(opened: Page) -> None:
+def test_it_opens_at_the_worst_request_and_plays_by_keyboard(opened):
     present = opened.locator("#present")
     assert opened.locator("#headline").inner_text() == "1,984 excess wavefronts; worst: line 38, 32-way, half of them"
     opened.select_option("#launch", label="set_row_read_col")
@@ -158,7 +150,7 @@ def test_it_opens_at_the_worst_request_and_plays_by_keyboard(opened: Page) -> No
 
 
 @pytest.mark.browser
-def test_pictures_show_the_lanes_in_their_cells_and_banks(opened: Page) -> None:
+def test_pictures_show_the_lanes_in_their_cells_and_banks(opened):
     opened.select_option("#launch", label="set_row_read_col")
     assert opened.locator("#banks text.hot").count() == 0  # 32 rows beside the tile have no room for names
     assert opened.locator("#tile text.hot").all_text_contents() == [f"L{lane}" for lane in range(32)]
@@ -172,7 +164,7 @@ def test_pictures_show_the_lanes_in_their_cells_and_banks(opened: Page) -> None:
     assert opened.locator("#tile .lane").count() == 32
 
 
-def table_of(page: Page, picture: str, number: int) -> tuple[list[str], list[list[str]]]:
+def table_of(page, picture, number):
     """Return the last row of heads of an open table, and its rows with their heads."""
     table = page.locator(f"#{picture}-picture table").nth(number)
     rows = [row.locator("th, td").all_text_contents() for row in table.locator("tbody tr").all()]
@@ -180,7 +172,7 @@ def table_of(page: Page, picture: str, number: int) -> tuple[list[str], list[lis
 
 
 @pytest.mark.browser
-def test_every_picture_says_what_it_shows_and_has_a_table_that_follows(opened: Page) -> None:
+def test_every_picture_says_what_it_shows_and_has_a_table_that_follows(opened):
     opened.select_option("#launch", label="set_row_read_col")
     cost = "32 lanes, 32 wavefronts where 1 would do"
     for picture, named in (("tile", "Tile: tile with the lanes of this request"), ("banks", "Banks by wavefront")):
@@ -205,7 +197,7 @@ def test_every_picture_says_what_it_shows_and_has_a_table_that_follows(opened: P
 
 
 @pytest.mark.browser
-def test_a_request_to_global_memory_has_the_lines_it_moves_as_a_table(opened: Page) -> None:
+def test_a_request_to_global_memory_has_the_lines_it_moves_as_a_table(opened):
     opened.select_option("#launch", label="set_row_read_col")
     opened.locator("#last").click()
     opened.locator("#sectors-picture [data-table]").click()
@@ -218,7 +210,7 @@ def test_a_request_to_global_memory_has_the_lines_it_moves_as_a_table(opened: Pa
 
 
 @pytest.mark.browser
-def test_the_page_has_no_accessibility_violation_in_either_theme(opened: Page) -> None:
+def test_the_page_has_no_accessibility_violation_in_either_theme(opened):
     from axe_playwright_python.sync_playwright import Axe
 
     axe = Axe()
@@ -232,9 +224,7 @@ def test_the_page_has_no_accessibility_violation_in_either_theme(opened: Page) -
 
 
 @pytest.mark.browser
-def test_the_command_writes_what_opens(
-    export: Callable[..., Text], square_file: Path, tmp_path: Path, page: Page
-) -> None:
+def test_the_command_writes_what_opens(export, square_file, tmp_path, page):
     out = tmp_path / "reduce.html"
     export(square_file.with_name("reduce.smem.npz"), "-o", out)
     page.context.set_offline(True)

@@ -2,20 +2,15 @@
 
 import csv
 import io
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pyarrow.parquet as pq
-import pytest
-from helpers.commands import Text
 from helpers.strategies import totals
 from rich.console import Console
 
 from smemviz.model.hardware.hardware import H200
 from smemviz.paths import installing
-from smemviz.recordings.recording import Recording
 from smemviz.reports.data_tables import COLUMNS, Rows
 from smemviz.reports.files import write_table
 from smemviz.reports.selection import Choice
@@ -23,7 +18,7 @@ from smemviz.reports.terminal import launch_tables
 from smemviz.views.columns import columns_in
 
 
-def a_site(line: int, space: str, **counts: Any) -> dict[str, Any]:
+def a_site(line, space, **counts):
     none = dict.fromkeys(column.name for column in columns_in("terminal"))
     place = {"line": line, "source": "tile[first + tx, ty]", "space": space, "op": "load", "width": 4, "calls": ()}
     return none | place | {"requests": 4294967296} | counts
@@ -38,7 +33,7 @@ LAUNCH = {
 }  # fmt: skip
 
 
-def printed(width: int) -> list[str]:
+def printed(width):
     console = Console(file=io.StringIO(), width=width)
     for table in launch_tables("a.py", LAUNCH, {7}, 1, width):
         console.print(table, crop=False)
@@ -46,7 +41,7 @@ def printed(width: int) -> list[str]:
     return [line.rstrip() for line in console.file.getvalue().splitlines()]
 
 
-def test_a_terminal_of_80_columns_gets_a_table_for_each_space() -> None:
+def test_a_terminal_of_80_columns_gets_a_table_for_each_space():
     assert [line for line in printed(80) if line and "─" not in line] == [
         "k: grid 1 x 1 x 1, block 32 x 32 x 1, 4096 bytes of shared memory",
         "shared memory",
@@ -63,14 +58,14 @@ def test_a_terminal_of_80_columns_gets_a_table_for_each_space() -> None:
     ]
 
 
-def test_no_number_is_broken_in_a_narrow_terminal() -> None:
+def test_no_number_is_broken_in_a_narrow_terminal():
     for width in [60, 80, 100, 140, 141, 175]:
         words = " ".join(printed(width)).replace("│", " ").split()
         assert {"4294967296", "137438953472", "133143986176", "17179869184"} <= set(words)
         assert ("space" in words) == (width >= 141)
 
 
-def written(path: Path, recording: Recording, rows: Rows, kernel: str | None = None) -> list[dict[str, Any]]:
+def written(path, recording, rows, kernel=None):
     write_table(path, recording, Choice(kernel=kernel), rows, H200)
     if path.suffix == ".parquet":
         return list(pq.read_table(path).to_pylist())
@@ -78,7 +73,7 @@ def written(path: Path, recording: Recording, rows: Rows, kernel: str | None = N
         return list(csv.DictReader(file))
 
 
-def test_a_row_per_lane_holds_every_active_lane_of_every_request(square: Recording, tmp_path: Path) -> None:
+def test_a_row_per_lane_holds_every_active_lane_of_every_request(square, tmp_path):
     rows = written(tmp_path / "lanes.parquet", square, "lanes", "set_row_read_col")
     assert len(rows) == 96 * 32
     launch = square["set_row_read_col"]
@@ -92,7 +87,7 @@ def test_a_row_per_lane_holds_every_active_lane_of_every_request(square: Recordi
     assert stored == [float(i) for i in range(1024)]
 
 
-def test_rows_per_request_add_up_to_the_rows_per_site(square: Recording, tmp_path: Path) -> None:
+def test_rows_per_request_add_up_to_the_rows_per_site(square, tmp_path):
     requests = written(tmp_path / "requests.parquet", square, "requests")
     sites = written(tmp_path / "sites.parquet", square, "sites")
     assert len(requests) == sum(len(launch.requests) for launch in square.launches)
@@ -107,7 +102,7 @@ def test_rows_per_request_add_up_to_the_rows_per_site(square: Recording, tmp_pat
     assert sum(site["excess"] or 0 for site in sites) == 992 * 4  # README: two lines, and one of each transpose
 
 
-def test_csv_and_parquet_say_the_same(square: Recording, tmp_path: Path) -> None:
+def test_csv_and_parquet_say_the_same(square, tmp_path):
     for rows in get_args(Rows):
         exact = written(tmp_path / "a.parquet", square, rows, "set_row_read_col_pad")
         text = written(tmp_path / "a.csv", square, rows, "set_row_read_col_pad")
@@ -115,7 +110,7 @@ def test_csv_and_parquet_say_the_same(square: Recording, tmp_path: Path) -> None
         assert [{k: "" if v is None else str(v) for k, v in row.items()} for row in exact] == text
 
 
-def test_a_row_says_how_many_requests_of_its_launch_have_none(square: Recording, tmp_path: Path) -> None:
+def test_a_row_says_how_many_requests_of_its_launch_have_none(square, tmp_path):
     launch = square["set_row_read_col"]
     cut = replace(square, launches=(replace(launch, totals=totals(launch, 100)),))
     for rows in get_args(Rows):
@@ -129,7 +124,7 @@ def test_a_row_says_how_many_requests_of_its_launch_have_none(square: Recording,
     )
 
 
-def test_what_cannot_be_told_is_null_and_not_zero(square: Recording, tmp_path: Path) -> None:
+def test_what_cannot_be_told_is_null_and_not_zero(square, tmp_path):
     launch = square["set_row_read_col"]
     store, _, out = launch.sites
     update = replace(store, op="atomic_add", dtype="float32")  # a loop that runs as often as the data say
@@ -140,9 +135,7 @@ def test_what_cannot_be_told_is_null_and_not_zero(square: Recording, tmp_path: P
     assert {row["excess"] for row in lanes if row["op"] == "atomic_add"} == {None}
 
 
-def test_parquet_without_pyarrow_says_what_to_install(
-    export: Callable[..., Text], square_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parquet_without_pyarrow_says_what_to_install(export, square_file, tmp_path, monkeypatch):
     monkeypatch.setattr("smemviz.reports.data_tables.find_spec", lambda name: None)
     assert export(square_file, "-o", tmp_path / "a.parquet", code=3).err == (
         f"smemviz: Parquet needs pyarrow: {installing('parquet')}; a .csv needs nothing\n"
@@ -150,7 +143,7 @@ def test_parquet_without_pyarrow_says_what_to_install(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_text_is_a_formula_to_a_spreadsheet(square: Recording, tmp_path: Path) -> None:
+def test_no_text_is_a_formula_to_a_spreadsheet(square, tmp_path):
     launch = square.launches[0]
     site = replace(launch.sites[0], source="=HYPERLINK(1)", array="@a", function="-f")
     launch = replace(launch, kernel="+k", sites=(site, *launch.sites[1:]))
@@ -168,7 +161,7 @@ def test_no_text_is_a_formula_to_a_spreadsheet(square: Recording, tmp_path: Path
     }
 
 
-def test_a_spreadsheet_takes_nothing_of_a_recording_for_a_formula(square: Recording, tmp_path: Path) -> None:
+def test_a_spreadsheet_takes_nothing_of_a_recording_for_a_formula(square, tmp_path):
     launch = square["set_row_read_col"]
     sites = [
         replace(site, source=source)

@@ -10,32 +10,27 @@ another kernel of its file has been recorded: what Nsight Compute counted of tha
 import ast
 import json
 import sys
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from smemviz.engines.backend import chosen
-from smemviz.frontends.program import Program
 from smemviz.frontends.reading import read_program
 from smemviz.model.hardware.hardware import H200
-from smemviz.recordings.data import Launch
 from smemviz.recordings.file import load
 from smemviz.reports.suggestions import answer_facts
 from smemviz.suggest.answering import answer
-from smemviz.suggest.find import Suggestion
 from smemviz.suggest.rewrites import rewritten
 
 FILES = ("transpose", "rectangle", "matmul", "square")
 FOLDER = Path("kernels/recordings/h200")
 
 
-def body(program: Program, kernel: str) -> list[str]:
+def body(program, kernel):
     """Return what a kernel does, without its name and docstring."""
     return [ast.dump(node) for node in program.kernels[kernel].body[1:]]
 
 
-def counted(launch: Launch, array: str) -> dict[str, Any]:
+def counted(launch, array):
     """Return what a GPU and Nsight Compute counted of the accesses to an array of a launch, and its time."""
     rows = [i for i, site in enumerate(launch.sites) if site.array == array]
     time = launch.time
@@ -50,14 +45,14 @@ def counted(launch: Launch, array: str) -> dict[str, Any]:
     }
 
 
-def keep(earlier: Mapping[str, Any], suggestion: dict[str, Any]) -> None:
+def keep(earlier, suggestion):
     """Keep the counts and the time that a GPU gave for the same change of the same text."""
     if "gpu" in earlier["verified"] and "gpu" not in suggestion["verified"] and suggestion["verified"]:
         suggestion["verified"]["gpu"] = earlier["verified"]["gpu"]
         suggestion["time"] = earlier["time"]
 
 
-def main(output: str) -> None:
+def main(output):
     """Suggest for every file, verify, and write."""
     stored = json.loads(Path(output).read_text(encoding="utf-8"))["files"] if Path(output).exists() else []
     earlier = {(facts["sha256"], one["diff"]): one for facts in stored for one in facts["suggestions"]}
@@ -67,7 +62,7 @@ def main(output: str) -> None:
         assert recording.sha256 == program.sha256, f"{name}.py has changed since it was recorded"
         device = recording.device
 
-        def measured(one: Suggestion, program: Program = program, launched: Any = recording) -> dict[str, Any] | None:
+        def measured(one, program=program, launched=recording):
             if one.rewrite is None:
                 return None
             kernel = one.kernel

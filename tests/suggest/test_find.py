@@ -6,7 +6,6 @@ from helpers.made_kernels import HEAD, transposing
 
 from smemviz import paths as resources
 from smemviz.engines import run
-from smemviz.frontends.program import Program
 from smemviz.frontends.reading import parse_program, read_program
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.candidates import Pad, Swizzle
@@ -17,11 +16,11 @@ from smemviz.suggest.verify import Verifier
 TURN = "held[ty, tx] = out[ty, tx]\ncuda.syncthreads()\nout[ty, tx] = held[tx, ty]"
 
 
-def found(program: Program) -> list[Suggestion | Refused]:
+def found(program):
     return list(suggestions(run(program, engine="lockstep"), program))
 
 
-def both(program: Program) -> tuple[Suggestion, Suggestion]:
+def both(program):
     """Return the two layouts that are suggested."""
     one, other = found(program)
     assert isinstance(one, Suggestion)
@@ -29,20 +28,20 @@ def both(program: Program) -> tuple[Suggestion, Suggestion]:
     return one, other
 
 
-def test_of_one_count_the_layout_of_fewer_bytes_comes_first() -> None:
+def test_of_one_count_the_layout_of_fewer_bytes_comes_first():
     one, other = both(transposing(f"held = cuda.shared.array((32, 32), float32)\n{TURN}"))
     assert (one.layout, one.before, one.after, one.more_bytes) == (Swizzle(32, 5), 1056, 64, 0)
     assert (other.layout, other.before, other.after, other.more_bytes) == (Pad(32, 1), 1056, 64, 128)
 
 
-def test_a_pad_that_static_memory_has_no_room_for_is_not_written() -> None:
+def test_a_pad_that_static_memory_has_no_room_for_is_not_written():
     declared = "held = cuda.shared.array((384, 32), float32)"  # 48 KiB, all there is
     one, other = both(transposing(f"{declared}\n{TURN}"))
     assert (type(one.layout), one.reason, other.rewrite) == (Swizzle, None, None)
     assert other.reason == "a block would take 50,688 bytes, more than the 49,152 of static shared memory"
 
 
-def test_columns_of_20_get_the_pad_that_leaves_least() -> None:
+def test_columns_of_20_get_the_pad_that_leaves_least():
     program = read_program(resources.kernels_dir() / "rectangle.py").with_constants({"BDIMY": 20})
     one, other = suggestions(run(program, engine="lockstep"), program, "set_row_read_col")
     assert isinstance(one, Suggestion)
@@ -51,7 +50,7 @@ def test_columns_of_20_get_the_pad_that_leaves_least() -> None:
     assert (other.layout, other.before, other.after, other.more_bytes) == (Pad(32, 2), 404, 56, 160)
 
 
-def test_an_index_made_in_a_device_function_is_no_data() -> None:
+def test_an_index_made_in_a_device_function_is_no_data():
     turn = """@cuda.jit(device=True)
 def turned(n):
     return n % 20, n // 20
@@ -78,7 +77,7 @@ if n < 640:
     assert {one.layout, other.layout} == {Swizzle(32, 4, 1), Pad(32, 2)}
 
 
-def test_data_that_collides_and_lanes_that_update_one_element_get_no_layout() -> None:
+def test_data_that_collides_and_lanes_that_update_one_element_get_no_layout():
     picked = f"""{HEAD}
 @cuda.jit
 def pick(out, which):
@@ -102,7 +101,7 @@ def main():
         assert one.reason == reason
 
 
-def test_all_launches_of_a_kernel_are_promised_together() -> None:
+def test_all_launches_of_a_kernel_are_promised_together():
     program = transposing(f"held = cuda.shared.array((32, 32), float32)\n{TURN}")
     twice = program.source.replace(
         "    turn[1", "    turn[2, (32, 32)](cuda.to_device(np.zeros((32, 32), np.float32)))\n    turn[1"
@@ -117,7 +116,7 @@ def test_all_launches_of_a_kernel_are_promised_together() -> None:
     ]
 
 
-def test_a_promise_that_is_not_kept_is_said() -> None:
+def test_a_promise_that_is_not_kept_is_said():
     for wrong, problem in [
         # a swizzle written at one of two places: the array that is loaded is another than the one stored
         ("stored", "turn leaves different results in its arrays"),
@@ -140,7 +139,7 @@ def test_a_promise_that_is_not_kept_is_said() -> None:
         assert Verifier(program, recording, "lockstep", (), H200).check([bad]).problem == problem
 
 
-def test_a_file_that_differs_by_itself_is_told_from_one_that_a_suggestion_changed() -> None:
+def test_a_file_that_differs_by_itself_is_told_from_one_that_a_suggestion_changed():
     steady = transposing("held = cuda.shared.array((32, 32), float32)\n" + TURN)
     unseeded = parse_program(steady.source.replace("np.zeros((32, 32), np.float32)", "np.random.rand(32, 32)"), "a.py")
     assert unseeded.source != steady.source

@@ -29,7 +29,7 @@ def found(numbers, n):
 """
 
 
-def test_an_index_is_loaded_where_something_loaded_gets_into_it() -> None:
+def test_an_index_is_loaded_where_something_loaded_gets_into_it():
     for body, loaded in [
         ("out[ty, tx] = held[tx * 5 % 32, ty]", False),
         ("x, y = cuda.grid(2)\nk = min(x, 31)\nk += 1\nout[ty, tx] = held[k % out.shape[0], int32(y)]", False),
@@ -55,13 +55,13 @@ def test_an_index_is_loaded_where_something_loaded_gets_into_it() -> None:
         assert (load in loaded_sites(recording, launch)) is loaded
 
 
-def test_of_a_text_that_is_not_python_nothing_is_called_data() -> None:
+def test_of_a_text_that_is_not_python_nothing_is_called_data():
     recording = run(transposing(f"{DECLARED}\nout[ty, tx] = held[int32(out[ty, tx]), tx]"), engine="lockstep")
     other = replace(recording, source="__global__ void turn(float *out) {}\n")
     assert loaded_sites(other, other.launches[0]) == frozenset()
 
 
-def test_an_index_that_no_pattern_fits_is_laid_out_where_it_is_computed() -> None:
+def test_an_index_that_no_pattern_fits_is_laid_out_where_it_is_computed():
     # 32 lanes go down columns of 12, so where they turn to the next column differs from request to request.
     program = tile_program("(12, 20)", "float32", "n // 20, n % 20", "n % 12, n // 12", 240)
     found = list(suggestions(run(program, engine="lockstep"), program))

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smemviz.engines import run
-from smemviz.frontends.program import Program
 from smemviz.frontends.reading import read_program
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.candidates import Pad, Swizzle
@@ -17,18 +16,18 @@ from smemviz.suggest.find import Suggestion, suggestions
 from smemviz.suggest.verify import Verifier
 
 
-def written(program: Program) -> list[Suggestion]:
+def written(program):
     """Return the suggestions for a program that can be written into it."""
     found = suggestions(run(program, engine="lockstep"), program)
     return [one for one in found if isinstance(one, Suggestion) and one.rewrite]
 
 
-def verifier_of(program: Program) -> Verifier:
+def verifier_of(program):
     """Return what runs a program rewritten."""
     return Verifier(program, run(program, engine="lockstep"), "lockstep", (), H200)
 
 
-def hold_to_it(program: Program) -> list[tuple[str, int, int]]:
+def hold_to_it(program):
     """Run every suggestion; return kernel, wavefronts before and after."""
     verifier = verifier_of(program)
     kept = []
@@ -40,7 +39,7 @@ def hold_to_it(program: Program) -> list[tuple[str, int, int]]:
     return kept
 
 
-def test_the_gallery_s_naive_kernels_are_fixed() -> None:
+def test_the_gallery_s_naive_kernels_are_fixed():
     # 6,336 and 384: counted by Nsight Compute for tile and padded_tile on an H200, in the recording of transpose.py
     assert hold_to_it(read_program(kernels_dir() / "transpose.py")) == [("tile", 6336, 384)] * 2
 
@@ -61,13 +60,13 @@ def test_the_gallery_s_naive_kernels_are_fixed() -> None:
         ("reverse.py", {}),
     ],
 )  # fmt: skip
-def test_every_promise_of_the_gallery_is_kept(file: str, kept: dict[str, tuple[int, int]]) -> None:
+def test_every_promise_of_the_gallery_is_kept(file, kept):
     found = hold_to_it(read_program(kernels_dir() / file))
     assert {kernel: (before, after) for kernel, before, after in found} == kept
 
 
 @pytest.mark.exhaustive
-def test_without_its_pad_the_rectangle_gets_the_pad_of_two_that_it_is_known_for() -> None:
+def test_without_its_pad_the_rectangle_gets_the_pad_of_two_that_it_is_known_for():
     program = read_program(kernels_dir() / "rectangle.py").with_constants({"IPAD": 0})
     pads = [one for one in written(program) if one.rewrite and one.rewrite.constants]
     assert [(one.kernel, one.rewrite and dict(one.rewrite.constants)) for one in pads] == [
@@ -78,14 +77,14 @@ def test_without_its_pad_the_rectangle_gets_the_pad_of_two_that_it_is_known_for(
 
 
 @pytest.mark.exhaustive
-def test_a_constant_that_two_kernels_share_says_whom_it_changes_too() -> None:
+def test_a_constant_that_two_kernels_share_says_whom_it_changes_too():
     program = read_program(kernels_dir() / "rectangle.py").with_constants({"IPAD": 1})
     one = next(one for one in written(program) if one.kernel == "set_row_read_col_pad")
     check = verifier_of(program).check([one])
     assert check.notes == ("changes set_row_read_col_dyn_pad too: 48 -> 32 wavefronts",)
 
 
-def test_lanes_far_apart_in_one_row_are_fixed_by_cute_s_swizzle_alone() -> None:
+def test_lanes_far_apart_in_one_row_are_fixed_by_cute_s_swizzle_alone():
     for shape, dtype, lanes_apart, elements, swizzle, before, after in [
         # Two blocks, a store without excess and a load whose lanes are 128 bytes apart in their row: of 4 bytes 128
         # requests of 1 and of 32 wavefronts, of 16 bytes of 4 and of 32, of 2 bytes of 1 and of 16, two in a word.
@@ -106,7 +105,7 @@ def test_lanes_far_apart_in_one_row_are_fixed_by_cute_s_swizzle_alone() -> None:
         assert (one.layout, one.more_bytes, one.excess) == (swizzle, 0, 0)
 
 
-def test_where_rows_are_no_power_of_two_cute_s_swizzle_goes_across_them() -> None:
+def test_where_rows_are_no_power_of_two_cute_s_swizzle_goes_across_them():
     # Rows of 12 doubles have room for 2 bits of XOR; lanes are 4 doubles apart, which leaves 16 lanes 4 pairs of banks.
     # Ideal are 2 wavefronts for each of the 24 requests of two blocks.
     program = tile_program("(16, 12)", "float64", "n // 12, n % 12", "n % 48 // 3, n % 3 * 4 + n // 48", 192, 32)
@@ -118,7 +117,7 @@ DTYPES = {"int8": 1, "int16": 2, "float16": 2, "int32": 4, "float32": 4, "float6
 
 
 @st.composite
-def flat(draw: st.DrawFn) -> Program:
+def flat(draw):
     """Draw arrays of one dimension, stored with one stride and loaded with another."""
     size = draw(st.sampled_from([64, 96, 128, 256, 260]))
     strides = [k for k in range(1, 66) if math.gcd(k, size) == 1]
@@ -134,7 +133,7 @@ def flat(draw: st.DrawFn) -> Program:
 
 
 @st.composite
-def tiles(draw: st.DrawFn) -> Program:
+def tiles(draw):
     """Draw arrays of two or three dimensions, stored along one direction and loaded along another."""
     rows, columns = draw(st.sampled_from([(32, 32), (16, 32), (32, 16), (8, 64), (12, 20), (33, 8), (64, 4)]))
     ways = st.sampled_from(
@@ -155,7 +154,7 @@ def tiles(draw: st.DrawFn) -> Program:
 
 
 @st.composite
-def wide(draw: st.DrawFn) -> Program:
+def wide(draw):
     """Draw arrays of few long rows in which neighbouring lanes are far apart."""
     rows, columns = draw(st.sampled_from([(1, 256), (2, 512), (3, 128), (2, 96), (5, 20), (4, 160)]))
     apart = st.sampled_from([k for k in (1, 2, 4, 5, 8, 10, 16, 32, 64) if columns % k == 0])
@@ -168,17 +167,17 @@ def wide(draw: st.DrawFn) -> Program:
 
 @pytest.mark.exhaustive
 @given(wide())
-def test_an_array_of_long_rows_takes_the_wavefronts_promised(program: Program) -> None:
+def test_an_array_of_long_rows_takes_the_wavefronts_promised(program):
     hold_to_it(program)
 
 
 @pytest.mark.exhaustive
 @given(tiles())
-def test_a_tile_takes_the_wavefronts_promised(program: Program) -> None:
+def test_a_tile_takes_the_wavefronts_promised(program):
     hold_to_it(program)
 
 
 @pytest.mark.exhaustive
 @given(flat())
-def test_an_array_of_one_dimension_takes_the_wavefronts_promised(program: Program) -> None:
+def test_an_array_of_one_dimension_takes_the_wavefronts_promised(program):
     hold_to_it(program)

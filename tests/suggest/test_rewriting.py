@@ -4,9 +4,7 @@ import pytest
 from helpers.made_kernels import tile_program, transposing
 
 from smemviz.engines import run
-from smemviz.frontends.program import Program
 from smemviz.model.layout.candidates import Pad, Swizzle
-from smemviz.recordings.data import ArrayInfo
 from smemviz.suggest.python_rewriting import Rewriting
 from smemviz.suggest.rewrites import Edit, NotRewrittenError, edited, rewritten, unified_diff
 
@@ -15,20 +13,20 @@ TURN = "held[ty, tx] = out[ty, tx]\ncuda.syncthreads()\nout[ty, tx] = held[tx, t
 NAMED = "held = cuda.shared.array((TILE, {}), float32)"
 
 
-def array_of(program: Program) -> ArrayInfo:
+def array_of(program):
     """Return the one shared array of a program, as a run declares it."""
     (array,) = run(program, engine="lockstep").launches[0].shared_arrays
     return array
 
 
-def changed(program: Program, layout: Pad | Swizzle) -> list[str]:
+def changed(program, layout):
     """Return the lines that a layout changes or adds."""
     after = rewritten(program, (Rewriting(program, array_of(program)).rewrite(layout),)).source
     lines = unified_diff(program.source, after, program.file).splitlines()
     return [line[1:].strip() for line in lines if line.startswith("+") and not line.startswith("+++")]
 
 
-def refusal(program: Program, layout: Pad | Swizzle) -> str:
+def refusal(program, layout):
     """Return why a layout is not written."""
     with pytest.raises(NotRewrittenError) as refused:
         Rewriting(program, array_of(program)).rewrite(layout)
@@ -38,7 +36,7 @@ def refusal(program: Program, layout: Pad | Swizzle) -> str:
 TAKE = "@cuda.jit(device=True)\ndef take(tile, row, column):\n    return tile[row, column]\n\n"
 
 
-def test_a_pad_lengthens_the_row_or_sets_the_constant_that_is_its_pitch() -> None:
+def test_a_pad_lengthens_the_row_or_sets_the_constant_that_is_its_pitch():
     """A constant of its own where there is none: Numba takes no sum as a size."""
     for constants, size, pad, lines in [
         ("", "32", 1, ["held = cuda.shared.array((32, 33), float32)"]),
@@ -56,7 +54,7 @@ def test_a_pad_lengthens_the_row_or_sets_the_constant_that_is_its_pitch() -> Non
     ]
 
 
-def test_a_swizzle_mixes_the_column_with_the_row_at_every_use_and_takes_no_more_than_it_needs() -> None:
+def test_a_swizzle_mixes_the_column_with_the_row_at_every_use_and_takes_no_more_than_it_needs():
     to, of = "held[ty, tx ^ ty] = out[ty, tx]", "out[ty, tx] = held[tx, ty ^ tx]"
     for body, swizzle, before, lines in [
         (TURN.replace("held[tx, ty]", "held[ tx,ty+0 ]  # a column"), Swizzle(32, 5), "",
@@ -78,7 +76,7 @@ def test_a_swizzle_mixes_the_column_with_the_row_at_every_use_and_takes_no_more_
         assert changed(transposing(f"{DECLARED}\n{body}", before=before), swizzle) == lines
 
 
-def test_a_constant_that_was_set_apart_from_the_file_is_set_in_the_file() -> None:
+def test_a_constant_that_was_set_apart_from_the_file_is_set_in_the_file():
     constants = "TILE = 32\nIPAD = 1\nPITCH = TILE + IPAD\n"
     program = transposing(f"{NAMED.format('PITCH')}\n{TURN}", constants).with_constants({"IPAD": 0})
     rewrite = Rewriting(program, array_of(program)).rewrite(Pad(32, 1))
@@ -86,7 +84,7 @@ def test_a_constant_that_was_set_apart_from_the_file_is_set_in_the_file() -> Non
     assert rewritten(program, (rewrite,)).values["PITCH"] == 33
 
 
-def test_what_cannot_be_written_is_refused_by_line() -> None:
+def test_what_cannot_be_written_is_refused_by_line():
     for body, before, layout, why in [
         (
             TURN.replace("held[tx, ty]", "take(held, tx, ty) + take(held, ty, tx)"),
@@ -116,13 +114,13 @@ def test_what_cannot_be_written_is_refused_by_line() -> None:
     assert changed(dynamic, Swizzle(32, 5))[0] == "held[(ty * 32 + tx) ^ ((ty * 32 + tx) >> 5)] = 1"
 
 
-def test_edits_are_made_from_the_end_and_the_same_one_once() -> None:
+def test_edits_are_made_from_the_end_and_the_same_one_once():
     edits = [Edit(1, 4, 1, 5, "2"), Edit(2, 4, 2, 5, "3"), Edit(1, 4, 1, 5, "2"), Edit(2, 0, 2, 0, "N = 9\n")]
     assert edited("é = 1\nB = 2", edits[1:2]) == "é = 1\nB = 3"
     assert edited("A = 1\nB = 2\n", edits) == "A = 2\nN = 9\nB = 3\n"
 
 
-def test_a_difference_can_be_applied_where_the_file_has_no_last_line_end() -> None:
+def test_a_difference_can_be_applied_where_the_file_has_no_last_line_end():
     assert unified_diff("A = 1", "A = 2", "k.py").splitlines()[3:] == [
         "-A = 1", r"\ No newline at end of file", "+A = 2", r"\ No newline at end of file",
     ]  # fmt: skip

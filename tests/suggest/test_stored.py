@@ -6,12 +6,10 @@ file changes, ``store_suggestions.py`` writes them anew.
 
 import ast
 import json
-from typing import Any
 
 import pytest
 
 from smemviz.engines import run
-from smemviz.frontends.program import Program
 from smemviz.frontends.reading import read_program
 from smemviz.model.hardware.hardware import H200
 from smemviz.paths import kernels_dir
@@ -26,17 +24,17 @@ FILES = {facts["file"].removeprefix("kernels/"): facts for facts in STORED["file
 MEASURED = [(file, one) for file, facts in FILES.items() for one in facts["suggestions"] if one["hardware"]]
 
 
-def body(program: Program, kernel: str) -> list[str]:
+def body(program, kernel):
     """Return what a kernel does, without its name and docstring."""
     return [ast.dump(node) for node in program.kernels[kernel].body[1:]]
 
 
-def test_the_transpose_the_product_and_the_rectangle_are_there_and_were_measured() -> None:
+def test_the_transpose_the_product_and_the_rectangle_are_there_and_were_measured():
     assert STORED["device"]["name"] == "NVIDIA H200"
     assert {"transpose.py", "matmul.py", "rectangle.py"} <= {file for file, _ in MEASURED}
 
 
-def test_rewritten_kernels_ran_on_the_gpu_with_the_wavefronts_promised_and_faster() -> None:
+def test_rewritten_kernels_ran_on_the_gpu_with_the_wavefronts_promised_and_faster():
     ran = [(file, one) for file, facts in FILES.items() for one in facts["suggestions"] if "gpu" in one["verified"]]
     assert {(file, one["kernel"]) for file, one in ran} >= {
         ("transpose.py", "tile"),
@@ -52,7 +50,7 @@ def test_rewritten_kernels_ran_on_the_gpu_with_the_wavefronts_promised_and_faste
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("file", FILES)
-def test_what_is_stored_is_what_is_found_now(file: str) -> None:
+def test_what_is_stored_is_what_is_found_now(file):
     program = read_program(kernels_dir() / file)
     assert program.sha256 == FILES[file]["sha256"]
     recording = run(program, engine="lockstep")
@@ -72,7 +70,7 @@ def test_what_is_stored_is_what_is_found_now(file: str) -> None:
 @pytest.mark.parametrize(
     ("file", "one"), MEASURED, ids=lambda value: value if isinstance(value, str) else value["text"]
 )
-def test_the_hardware_counted_what_was_promised(file: str, one: dict[str, Any]) -> None:
+def test_the_hardware_counted_what_was_promised(file, one):
     recording, program = load(FOLDER / file.replace(".py", ".smem.npz")), read_program(kernels_dir() / file)
     found = suggestions(recording, program, one["kernel"])
     suggestion = next(x for x in found if isinstance(x, Suggestion) and x.rewrite and _kind(x) == one["layout"]["kind"])
@@ -89,5 +87,5 @@ def test_the_hardware_counted_what_was_promised(file: str, one: dict[str, Any]) 
     assert after["high_us"] < before["low_us"]  # faster, beyond its 95 % interval
 
 
-def _kind(suggestion: Suggestion) -> str:
+def _kind(suggestion):
     return type(suggestion.layout).__name__.lower()

@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 
-def test_the_documentation_counts_the_scripts_of_the_table() -> None:
+def test_the_documentation_counts_the_scripts_of_the_table():
     with open("tests/data/triton_scripts.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len({(row["repository"], row["path"]) for row in rows}) == len(rows)

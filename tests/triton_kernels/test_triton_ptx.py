@@ -1,34 +1,31 @@
 """PTX that Triton made, kept as it came: it needs no Triton to be run, counted and traced back to its source."""
 
+import linecache
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
-import pytest
 from helpers.interpreted_ptx import LockstepCard
 from helpers.triton_scripts import SOFTMAX, TRANSPOSE
-from numpy.typing import NDArray
 
 from smemviz.engines.gpu.ptx.ptx_launch import record
-from smemviz.engines.launch_shape import Configuration, configuration
+from smemviz.engines.launch_shape import configuration
 from smemviz.engines.lockstep.ptx.host.cuda_launch import launch
-from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.engines.triton.kernels import Passed, bound, entry_of, passed
 from smemviz.engines.triton.tensors import ArrayArgument, storage_of
 from smemviz.frontends.cuda.shapes import SharedPiece
 from smemviz.frontends.cuda.text.lexing import Place
 from smemviz.frontends.triton.python_text import PythonText, with_own_places
 from smemviz.frontends.triton.shared_pieces import shared_pieces
-from smemviz.recordings.data import Launch
 
 DATA = Path(__file__).parents[1] / "data" / "triton"
 
 
-def transposing(x: NDArray[Any], out: NDArray[Any]) -> tuple[Entry, Configuration, list[Any]]:
+def transposing(x, out):
     """Return a launch of the kernel in ``script.py``, whose PTX is at hand."""
     Path("script.py").write_text(TRANSPOSE)
+    linecache.checkcache("script.py")  # of another test
     code = SimpleNamespace(co_filename="script.py", co_firstlineno=9)
     function = SimpleNamespace(fn=SimpleNamespace(__code__=code, __name__="transpose"), def_file_line_number=10)
     metadata = SimpleNamespace(name="transpose", shared=4096)
@@ -42,7 +39,7 @@ def transposing(x: NDArray[Any], out: NDArray[Any]) -> tuple[Entry, Configuratio
     return entry, configuration(("script.py", 19), ((2, 2), 128, 0, 4096)), given
 
 
-def rows_of(made: Launch) -> dict[tuple[int, int, str, str], tuple[str, str, int, int | None]]:
+def rows_of(made):
     """Return what each place did: its expression's beginning, its array, requests and wavefronts."""
     return {
         (site.line, site.column, site.op, site.space): (site.source[:8], site.array, row.requests, row.wavefronts)
@@ -50,7 +47,7 @@ def rows_of(made: Launch) -> dict[tuple[int, int, str, str], tuple[str, str, int
     }
 
 
-def test_a_transpose_is_right_and_counted_at_its_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_transpose_is_right_and_counted_at_its_lines(tmp_path, monkeypatch):
     """Four blocks of 128 threads have 4,096 elements: 8 loads and 8 stores a thread go through shared memory."""
     monkeypatch.chdir(tmp_path)
     x, out = np.arange(4096, dtype=np.float32).reshape(64, 64), np.zeros((64, 64), np.float32)
@@ -74,7 +71,7 @@ ROWS = {
 }
 
 
-def test_what_is_inlined_is_where_the_user_called_it_and_lines_are_not_counted_on_within_an_asm() -> None:
+def test_what_is_inlined_is_where_the_user_called_it_and_lines_are_not_counted_on_within_an_asm():
     ptx = (
         "\t.loc\t1 11 23\n"
         "\t.loc\t2 216 16, function_name $L__info_string0, inlined_at 1 11 23 // standard.py:216:16\n"
@@ -92,7 +89,7 @@ def test_what_is_inlined_is_where_the_user_called_it_and_lines_are_not_counted_o
     assert places == {1: (Place(11, 22), Place(13, 11))}
 
 
-def test_older_compilers_say_in_a_comment_where_the_user_called_it() -> None:
+def test_older_compilers_say_in_a_comment_where_the_user_called_it():
     ptx = (
         "\t.loc\t1 11 22  // script.py:11:22\n"
         "\t.loc\t2 170 27  // standard.py:170:27 @[ standard.py:191:40 @[ script.py:11:29 ] ]\n"
@@ -105,7 +102,7 @@ def test_older_compilers_say_in_a_comment_where_the_user_called_it() -> None:
     assert softmax.source == "tl.max(values, axis=0)"
 
 
-def test_a_place_is_the_innermost_call_that_begins_there() -> None:
+def test_a_place_is_the_innermost_call_that_begins_there():
     source = "def k(x):\n    y = tl.load(x + 1).to(tl.float32)\n    return y + tl.dot(y, y)\n"
     text = PythonText("", source, "", (Place(2, 8), Place(3, 11), Place(3, 15), Place(9, 0)))
     sources = [text.access(line) for line in (1, 2, 3)]
@@ -139,7 +136,7 @@ module attributes {"ttg.num-warps" = 4 : i32, ttg.shared = 24576 : i32} {
 """
 
 
-def test_pieces_of_shared_memory_are_read_with_their_names_lines_and_shapes() -> None:
+def test_pieces_of_shared_memory_are_read_with_their_names_lines_and_shapes():
     assert shared_pieces(MODULE, 24576, lambda file: file == "script.py") == (
         SharedPiece("left", 16, 0, (3, 64, 32), "float16"),
         SharedPiece("right", 19, 12288, (3, 64, 32), "uint16"),  # it lies there the other way round
@@ -149,7 +146,7 @@ def test_pieces_of_shared_memory_are_read_with_their_names_lines_and_shapes() ->
     assert shared_pieces(MODULE, 16384, lambda file: True) == ()
 
 
-def test_arguments_are_passed_as_the_kernel_takes_them() -> None:
+def test_arguments_are_passed_as_the_kernel_takes_them():
     whole = np.arange(16, dtype=np.float32)
     arguments = [
         Passed("x", "*fp32", ArrayArgument(whole[4:])),

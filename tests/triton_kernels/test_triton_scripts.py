@@ -2,15 +2,12 @@
 
 import re
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 from helpers.triton_scripts import GROUPED, IN_PLACE, MATMUL, SOFTMAX, TRANSPOSE
 
 import smemviz
 from smemviz.errors import SmemvizError
-from smemviz.recordings.data import Launch
-from smemviz.recordings.recording import Recording
 
 pytestmark = [
     pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed: pip install '.[triton]'"),
@@ -19,7 +16,7 @@ pytestmark = [
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
 
 
-def recorded(folder: Path, text: str, **options: object) -> Recording:
+def recorded(folder, text, **options):
     path = folder / "script.py"
     path.write_text(text)
     recording = smemviz.run(path, engine="lockstep", **options)  # type: ignore[arg-type]
@@ -27,7 +24,7 @@ def recorded(folder: Path, text: str, **options: object) -> Recording:
     return recording
 
 
-def counted(launch: Launch) -> dict[tuple[int, str, str], tuple[int, int | None, int | None]]:
+def counted(launch):
     """Return requests, wavefronts and sectors by line, space and operation."""
     return {
         (site.line, site.space, site.op): (row.requests, row.wavefronts, row.sectors)
@@ -36,7 +33,7 @@ def counted(launch: Launch) -> dict[tuple[int, str, str], tuple[int, int | None,
 
 
 @needs_torch
-def test_softmax_reads_each_row_once_and_each_reduction_takes_a_store_of_every_warp(tmp_path: Path) -> None:
+def test_softmax_reads_each_row_once_and_each_reduction_takes_a_store_of_every_warp(tmp_path):
     recording = recorded(tmp_path, SOFTMAX)
     (launch,) = recording.launches
     assert (launch.kernel, launch.line, launch.grid, launch.block) == ("softmax", 7, (4, 1, 1), (128, 1, 1))
@@ -55,7 +52,7 @@ def test_softmax_reads_each_row_once_and_each_reduction_takes_a_store_of_every_w
     assert {array.name for array in launch.arrays if array.space == "global"} == {"x", "out"}
 
 
-def test_a_transpose_of_numpy_arrays_goes_through_shared_memory_without_conflicts(tmp_path: Path) -> None:
+def test_a_transpose_of_numpy_arrays_goes_through_shared_memory_without_conflicts(tmp_path):
     recording = recorded(tmp_path, TRANSPOSE)
     (launch,) = recording.launches
     assert launch.grid == (2, 2, 1)
@@ -68,7 +65,7 @@ def test_a_transpose_of_numpy_arrays_goes_through_shared_memory_without_conflict
 
 
 @needs_torch
-def test_a_masked_load_of_a_product_copies_what_is_there_and_zeros_for_the_rest(tmp_path: Path) -> None:
+def test_a_masked_load_of_a_product_copies_what_is_there_and_zeros_for_the_rest(tmp_path):
     recording = recorded(tmp_path, MATMUL)
     (launch,) = recording.launches  # the first configuration, and none to try the others
     assert launch.block == (128, 1, 1)
@@ -87,9 +84,7 @@ def test_a_masked_load_of_a_product_copies_what_is_there_and_zeros_for_the_rest(
 
 
 @needs_torch
-def test_torch_says_that_its_tensors_are_on_the_gpu_and_times_are_no_numbers(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_torch_says_that_its_tensors_are_on_the_gpu_and_times_are_no_numbers(tmp_path, capsys):
     torch = pytest.importorskip("torch")
     had = torch.cuda.is_available()
     recorded(
@@ -123,14 +118,14 @@ with torch.autocast("cuda", dtype=torch.bfloat16):
 
 
 @needs_torch
-def test_a_view_of_a_tensor_is_a_part_of_the_memory_that_others_see(tmp_path: Path) -> None:
+def test_a_view_of_a_tensor_is_a_part_of_the_memory_that_others_see(tmp_path):
     text = SOFTMAX.replace("x = torch.randn(4, 1000,", "x = torch.randn(8, 1000,").replace("n(x, 1)", "n(x, 1)[4:]")
     text = text.replace("softmax[(4,)](x, out,", "softmax[(4,)](x[4:], out[4:],").replace("(out, ", "(out[4:], ")
     recorded(tmp_path, text.replace("torch.softmax(x, 1)", "torch.softmax(x[4:], 1)"))
 
 
 @needs_torch
-def test_addresses_that_a_kernel_reads_from_memory_are_those_of_tensors(tmp_path: Path) -> None:
+def test_addresses_that_a_kernel_reads_from_memory_are_those_of_tensors(tmp_path):
     (launch,) = recorded(tmp_path, GROUPED).launches
     names = {array.name for array in launch.arrays if array.space == "global"}
     assert names == {"tables", "sizes", *(f"tables[{number}]" for number in range(6))}
@@ -141,7 +136,7 @@ def test_addresses_that_a_kernel_reads_from_memory_are_those_of_tensors(tmp_path
 
 
 @needs_torch
-def test_warp_groups_multiply_where_the_target_has_them(tmp_path: Path) -> None:
+def test_warp_groups_multiply_where_the_target_has_them(tmp_path):
     recording = recorded(tmp_path, MATMUL, target=(9, 0))
     assert "wgmma" in {site.op for launch in recording.launches for site in launch.sites}
 
@@ -170,19 +165,19 @@ torch.testing.assert_close(c.float(), a.float() @ b.float().T, atol=2e-2, rtol=1
 
 
 @needs_torch
-def test_tensor_descriptors_are_tensor_maps_where_the_target_has_them(tmp_path: Path) -> None:
+def test_tensor_descriptors_are_tensor_maps_where_the_target_has_them(tmp_path):
     recording = recorded(tmp_path, DESCRIPTORS, target=(9, 0))
     ops = {site.op for launch in recording.launches for site in launch.sites}
     assert {"bulk_store", "bulk_load", "wgmma", "mbarrier_load", "mbarrier_update"} <= ops
 
 
-def test_an_error_in_a_kernel_is_at_its_launch(tmp_path: Path) -> None:
+def test_an_error_in_a_kernel_is_at_its_launch(tmp_path):
     with pytest.raises(SmemvizError, match=r"script\.py:19: CompilationError: .*nothing.* \(at "):
         recorded(tmp_path, TRANSPOSE.replace("tl.trans(tile)", "tl.nothing(tile)"))
 
 
 @needs_torch
-def test_shared_memory_is_named_after_what_goes_through_it(tmp_path: Path) -> None:
+def test_shared_memory_is_named_after_what_goes_through_it(tmp_path):
     (launch,) = recorded(tmp_path, MATMUL).launches
     pieces = {array.name: (array.shape[-2:], array.dtype, array.line) for array in launch.arrays if array.is_shared}
     assert pieces["left"] == ((64, 32), "float16", 16)  # behind the number of stages
@@ -197,7 +192,7 @@ def test_shared_memory_is_named_after_what_goes_through_it(tmp_path: Path) -> No
 
 
 @needs_torch
-def test_threads_that_repeat_the_work_of_others_do_not_race_with_them_and_others_do(tmp_path: Path) -> None:
+def test_threads_that_repeat_the_work_of_others_do_not_race_with_them_and_others_do(tmp_path):
     """32 elements are loaded by each of 4 warps and stored by one; 128 are moved between threads."""
     (tmp_path / "script.py").write_text(IN_PLACE)
     recording = smemviz.run(tmp_path / "script.py", engine="lockstep")
@@ -228,7 +223,7 @@ assert (out == x.T).all()
 """
 
 
-def test_the_configuration_that_is_asked_for_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_configuration_that_is_asked_for_is_taken(tmp_path, capsys):
     (first,), (second,) = recorded(tmp_path, TWO), recorded(tmp_path, TWO, config=1)
     assert (first.grid, first.block, second.grid, second.block) == ((2, 2, 1), (32, 1, 1), (1, 1, 1), (64, 1, 1))
     assert capsys.readouterr().err.startswith("smemviz: of 2 configurations turn is run with B: 32, num_warps: 1,")
@@ -236,7 +231,7 @@ def test_the_configuration_that_is_asked_for_is_taken(tmp_path: Path, capsys: py
         recorded(tmp_path, TWO, config=2)
 
 
-def test_what_launches_pass_by_name_is_a_knob(tmp_path: Path) -> None:
+def test_what_launches_pass_by_name_is_a_knob(tmp_path):
     text = SCALE.replace("BLOCK=256", "BLOCK=256, num_warps=4")
     (plain,), (wide,) = recorded(tmp_path, text), recorded(tmp_path, text, constants={"BLOCK": 512, "num_warps": "1"})
     assert (plain.grid, plain.block, wide.grid, wide.block) == ((16, 1, 1), (128, 1, 1), (8, 1, 1), (32, 1, 1))

@@ -6,39 +6,33 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.commands import Command
 from helpers.triton_scripts import IN_PLACE, MATMUL, SOFTMAX
 
 import smemviz
-from smemviz.engines.options import RunOptions
-from smemviz.frontends.program import Program
 from smemviz.frontends.reading import parse_program, read_program
 from smemviz.paths import recording_for, triton_gallery
-from smemviz.recordings.recording import Recording
 from smemviz.suggest import turning
 from smemviz.suggest.turning import Cost, Turn, best, turned
 
 
 @pytest.fixture
-def matmul() -> tuple[Recording, Program]:
+def matmul():
     path = next(path for path in triton_gallery() if path.stem == "matmul")
     recording = recording_for(path)
     assert recording is not None
     return smemviz.load(recording), read_program(path)
 
 
-def launching(recording: Recording, *kernels: str) -> Recording:
+def launching(recording, *kernels):
     """Return a recording as if it were of launches of other kernels."""
     return replace(recording, launches=tuple(replace(recording.launches[0], kernel=kernel) for kernel in kernels))
 
 
-def test_each_number_of_a_launch_is_turned_by_one_step_and_counted(
-    matmul: tuple[Recording, Program], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_number_of_a_launch_is_turned_by_one_step_and_counted(matmul, monkeypatch):
     recording, program = matmul
     ran: list[Any] = []
 
-    def run(changed: Program, like: Recording, options: RunOptions) -> Recording | str:
+    def run(changed, like, options):
         ran.append(changed.values)
         assert (like, options.target, options.config) == (recording, (9, 0), None)
         return "out of shared memory" if changed.values["STAGES"] == 4 else recording
@@ -63,12 +57,10 @@ def test_each_number_of_a_launch_is_turned_by_one_step_and_counted(
     assert best(turns) is None  # all cost the same
 
 
-def test_what_a_launch_does_not_say_is_added_to_it(
-    matmul: tuple[Recording, Program], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_launch_does_not_say_is_added_to_it(matmul, monkeypatch):
     sources: list[str] = []
 
-    def run(program: Program, *_: object) -> str:
+    def run(program, *_):
         sources.append(program.source)
         return "not run"
 
@@ -82,9 +74,7 @@ def test_what_a_launch_does_not_say_is_added_to_it(
     assert turned(launching(matmul[0], "other"), parse_program(SOFTMAX, "softmax.py"), None) == ()
 
 
-def test_of_two_kernels_each_is_turned_by_itself(
-    matmul: tuple[Recording, Program], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_two_kernels_each_is_turned_by_itself(matmul, monkeypatch):
     monkeypatch.setattr(turning, "_run", lambda *_: "not run")
     recording, program = launching(matmul[0], "double", "turn"), parse_program(IN_PLACE, "in_place.py")
     texts = [(turn.kernel, turn.line, turn.text) for turn in turned(recording, program, None)]
@@ -93,12 +83,10 @@ def test_of_two_kernels_each_is_turned_by_itself(
     assert {turn.kernel for turn in turned(recording, program, "turn")} == {"turn"}
 
 
-def test_configurations_are_run_by_their_number_and_a_list_is_cut_down_to_one(
-    matmul: tuple[Recording, Program], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_configurations_are_run_by_their_number_and_a_list_is_cut_down_to_one(matmul, monkeypatch):
     asked: list[int | None] = []
 
-    def run(program: Program, like: Recording, options: RunOptions) -> str:
+    def run(program, like, options):
         asked.append(options.config)
         options.configurations["matmul"] = ("BM: 64, num_warps: 4, maxnreg: None", "BM: 128, num_warps: 4")
         return "not run"
@@ -113,10 +101,10 @@ def test_configurations_are_run_by_their_number_and_a_list_is_cut_down_to_one(
     assert '+CONFIGURATIONS = [triton.Config({"BM": 128, "BN": 64, "BK": 32})]\n' in turns[1].diff
 
 
-def test_the_best_saves_most_wavefronts_and_bytes_alone_save_nothing() -> None:
+def test_the_best_saves_most_wavefronts_and_bytes_alone_save_nothing():
     before = Cost(4, 128, 8192, 600, 2000, 500)
 
-    def turn(text: str, after: Cost | None) -> Turn:
+    def turn(text, after):
         return Turn("matmul", text, 1, before, after)
 
     fewer, lean, same = replace(before, wavefronts=1500), replace(before, shared_bytes=4096), before
@@ -128,9 +116,7 @@ def test_the_best_saves_most_wavefronts_and_bytes_alone_save_nothing() -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.skipif(not (find_spec("triton") and find_spec("torch")), reason="Triton or torch is not installed")
-def test_the_table_says_what_each_change_costs_and_the_difference_writes_the_best(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
-) -> None:
+def test_the_table_says_what_each_change_costs_and_the_difference_writes_the_best(tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     Path("softmax.py").write_text(SOFTMAX)
     said = command("suggest", "softmax.py", "--engine", "lockstep").out

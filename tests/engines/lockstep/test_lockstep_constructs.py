@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from helpers.constructs import Construct, arguments, constructs
+from helpers.constructs import arguments, constructs
 from helpers.lockstep_text import kernel_of, launch_text, result
 from helpers.tiers import one_in
 
@@ -16,7 +16,7 @@ from smemviz.frontends.numba.sites import find_sites
 ALL = constructs()
 
 
-def said_of(one: Construct) -> str:
+def said_of(one):
     """Return with which sentence lockstep refuses a construct, empty where it runs."""
     try:
         launch_text(one.text, *arguments(), block=8)

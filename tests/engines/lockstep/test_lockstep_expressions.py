@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 TOGETHER = 40
 
 
-def compiled(made: list[Expression], arrays: dict[str, np.ndarray]) -> list[np.ndarray]:
+def compiled(made, arrays):
     """Return what Numba gives for each expression, as an array of the type that Numba gives it."""
     scope = {"math": math, "np": np, **{name: getattr(numba, name) for name in ("int8", "int16", "int32", "int64")}}
     scope |= {name: getattr(numba, name) for name in ("uint8", "uint16", "uint32", "uint64", "float32", "float64")}
@@ -26,18 +26,18 @@ def compiled(made: list[Expression], arrays: dict[str, np.ndarray]) -> list[np.n
     return [np.array([row[k] for row in found], _dtype(name)) for k, name in enumerate(names)]
 
 
-def _dtype(name: str) -> str:
+def _dtype(name):
     return name if not name.startswith("Literal") else "int64"
 
 
-def in_lockstep(made: list[Expression], arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def in_lockstep(made, arrays):
     whole, real = np.zeros((len(made), ELEMENTS), np.int64), np.zeros((len(made), ELEMENTS))
     _, findings = launch_text(kernel_text(made), *arrays.values(), whole, real, block=ELEMENTS)
     assert findings == ()
     return whole, real
 
 
-def differing(made: list[Expression], arrays: dict[str, np.ndarray]) -> list[str]:
+def differing(made, arrays):
     """Return the expressions that lockstep computes otherwise than Numba."""
     whole, real = in_lockstep(made, arrays)
     found = []

@@ -1,7 +1,5 @@
 """Names that are misspelt get the one that was meant."""
 
-from pathlib import Path
-
 import pytest
 
 import smemviz
@@ -23,7 +21,7 @@ def main():
 """
 
 
-def test_a_misspelt_name_in_a_kernel_gets_its_neighbour(tmp_path: Path) -> None:
+def test_a_misspelt_name_in_a_kernel_gets_its_neighbour(tmp_path):
     for line, said in [
         ("cuda.syncthread()", "cuda.syncthread(...) is not known; did you mean cuda.syncthreads?"),
         ("x = cuda.threadidx.x", "cuda.threadidx.x is not known; did you mean cuda.threadIdx.x?"),
@@ -40,7 +38,7 @@ def test_a_misspelt_name_in_a_kernel_gets_its_neighbour(tmp_path: Path) -> None:
         assert str(met.value) == f"{path}:9: {said}"
 
 
-def test_a_program_can_ask_what_numba_cuda_has(tmp_path: Path) -> None:
+def test_a_program_can_ask_what_numba_cuda_has(tmp_path):
     for name in ["device_aray", "nosuch", "_nosuch", "__nosuch__"]:
         path = tmp_path / "mine.py"
         asked = f"""
@@ -57,7 +55,7 @@ else:
         assert smemviz.run(path, engine="lockstep").launches
 
 
-def test_a_name_that_numba_cuda_has_not_is_told_where_it_stands(tmp_path: Path) -> None:
+def test_a_name_that_numba_cuda_has_not_is_told_where_it_stands(tmp_path):
     path = tmp_path / "mine.py"
     aray = "cuda.device_aray is not known; did you mean cuda.device_array?"
     for array, line, at, said in [

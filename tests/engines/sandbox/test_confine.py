@@ -40,14 +40,14 @@ else:
 _EPERM, _EACCES = 1, 13
 
 
-def tried(*attempts: str, in_thread: bool = False) -> list[int]:
+def tried(*attempts, in_thread=False):
     """Return the errors that a confined process gets, 0 for none; or a thread of it that was there before."""
     code = _TRY.format(attempts=attempts, in_thread=in_thread)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return [int(line) for line in done.stdout.split()]
 
 
-def test_no_file_is_read_but_those_of_python_and_smemviz(tmp_path: Path) -> None:
+def test_no_file_is_read_but_those_of_python_and_smemviz(tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     paths = [tmp_path / "mine.txt", Path("/etc/passwd"), Path("/proc/self/environ")]
     assert tried(*(f"open({str(path)!r}).read()" for path in paths), f"os.listdir({str(tmp_path)!r})") == [_EACCES] * 4
@@ -55,13 +55,11 @@ def test_no_file_is_read_but_those_of_python_and_smemviz(tmp_path: Path) -> None
 
 
 @pytest.mark.exhaustive
-def test_what_counts_large_launches_is_loaded_all_the_same() -> None:
+def test_what_counts_large_launches_is_loaded_all_the_same():
     assert tried("__import__('smemviz.model.counting.jit')") == [0]
 
 
-def test_packages_outside_the_environment_are_read_where_they_lie(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_packages_outside_the_environment_are_read_where_they_lie(monkeypatch, tmp_path):
     """Those of a user's own folder, or where PYTHONPATH points: NumPy loads parts of itself during a run."""
     (tmp_path / "numpy").mkdir()
     (tmp_path / "numpy" / "__init__.py").touch()
@@ -72,7 +70,7 @@ def test_packages_outside_the_environment_are_read_where_they_lie(
 
 
 @pytest.mark.exhaustive
-def test_no_file_is_written_moved_or_made_even_beside_smemviz(tmp_path: Path) -> None:
+def test_no_file_is_written_moved_or_made_even_beside_smemviz(tmp_path):
     own = Path(confine.__file__).with_name("new.txt")
     made = [f"open({str(own)!r}, 'w')", f"open({str(tmp_path / 'new')!r}, 'w')", f"os.mkdir({str(own)!r})"]
     assert tried(*made) == [_EACCES] * 3
@@ -80,9 +78,7 @@ def test_no_file_is_written_moved_or_made_even_beside_smemviz(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_the_system_lacks_is_said_on_start(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_the_system_lacks_is_said_on_start(monkeypatch, capsys):
     monkeypatch.setattr(confine, "lacking", lambda: ("files (Landlock)", "network (seccomp)"))
     say_what_is_off("0.0.0.0", [], editor=True, with_editor=True)
     assert capsys.readouterr().err.splitlines()[1] == (
@@ -92,7 +88,7 @@ def test_what_the_system_lacks_is_said_on_start(
 
 
 @pytest.mark.parametrize("in_thread", [pytest.param(False, marks=pytest.mark.exhaustive), True])
-def test_there_is_no_network_and_no_other_program(in_thread: bool) -> None:
+def test_there_is_no_network_and_no_other_program(in_thread):
     attempts = (
         "socket.socket()",
         "socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)",
@@ -107,7 +103,7 @@ def test_there_is_no_network_and_no_other_program(in_thread: bool) -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_text_runs_without_a_place_to_write() -> None:
+def test_a_text_runs_without_a_place_to_write():
     """The first run of a process looks for no folder for temporary files."""
     with closing(Supervisor()) as supervisor:
         assert supervisor.run(SHORT).printed == "stride 2\n"

@@ -4,11 +4,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
-from helpers.hostile import CATCHING, ESCAPES, GREEDY, ODD, Hostile
+from helpers.hostile import CATCHING, ESCAPES, GREEDY, ODD
 from helpers.tiers import one_in
 
 from smemviz.engines.sandbox import SandboxLimits, Supervisor, run_text
@@ -21,17 +20,17 @@ _SPARE_SECONDS = 60.0  # a busy machine takes its time to start a process
 
 
 @pytest.fixture(scope="module")
-def supervisor() -> Iterator[Supervisor]:
+def supervisor():
     made = Supervisor(SandboxLimits(seconds=_PATIENT_SECONDS))
     yield made
     made.close()
 
 
-def test_there_are_fifty_hostile_texts_and_more() -> None:
+def test_there_are_fifty_hostile_texts_and_more():
     assert len(ESCAPES) + len(GREEDY) >= 50
 
 
-def test_no_escape_is_part_of_the_language() -> None:
+def test_no_escape_is_part_of_the_language():
     for hostile in ESCAPES:
         with pytest.raises(SmemvizError) as caught:
             run_text(hostile.source)
@@ -39,7 +38,7 @@ def test_no_escape_is_part_of_the_language() -> None:
 
 
 @pytest.mark.parametrize("hostile", [*one_in(12, ESCAPES), *one_in(4, GREEDY)], ids=lambda one: one.name)
-def test_a_hostile_text_gets_one_line_and_no_further(hostile: Hostile, supervisor: Supervisor) -> None:
+def test_a_hostile_text_gets_one_line_and_no_further(hostile, supervisor):
     seconds = _SECONDS if hostile.endless else _PATIENT_SECONDS
     supervisor.limits = SandboxLimits(seconds=seconds)
     began = time.monotonic()
@@ -55,7 +54,7 @@ def test_a_hostile_text_gets_one_line_and_no_further(hostile: Hostile, superviso
     assert hostile.says in said
 
 
-def test_what_a_text_may_catch_is_no_way_round_a_limit() -> None:
+def test_what_a_text_may_catch_is_no_way_round_a_limit():
     for hostile in CATCHING:
         with pytest.raises(SmemvizError) as caught:
             run_text(hostile.source, limits=SandboxLimits(steps=2_000))
@@ -63,7 +62,7 @@ def test_what_a_text_may_catch_is_no_way_round_a_limit() -> None:
         assert hostile.says in str(caught.value)
 
 
-def test_a_slip_gets_one_line() -> None:
+def test_a_slip_gets_one_line():
     for odd in ODD:
         with pytest.raises(SmemvizError) as caught:
             run_text(odd.source)
@@ -77,7 +76,7 @@ HARMLESS = (
 )
 
 
-def test_the_server_lives_on_after_them(supervisor: Supervisor) -> None:
+def test_the_server_lives_on_after_them(supervisor):
     supervisor.limits = SandboxLimits(seconds=_PATIENT_SECONDS)
     assert supervisor.run(HARMLESS).recording.launches[0].kernel == "k"
 
@@ -85,7 +84,7 @@ def test_the_server_lives_on_after_them(supervisor: Supervisor) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform != "linux", reason="no other system tells how long a process had a processor")
 @pytest.mark.parametrize("comes", [True, False])
-def test_a_run_that_gets_no_processor_is_waited_for_a_while(comes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_gets_no_processor_is_waited_for_a_while(comes, monkeypatch):
     monkeypatch.setattr(supervisor_module, "_STARVED", 100 if comes else 2)
     supervisor = Supervisor(SandboxLimits(seconds=0.5))
     with closing(supervisor):

@@ -26,7 +26,7 @@ forking = pytest.mark.skipif(not can_fork(), reason="this system cannot hold pro
 
 
 @forking
-def test_each_run_has_a_process_of_its_own_from_the_same_one() -> None:
+def test_each_run_has_a_process_of_its_own_from_the_same_one():
     with closing(Supervisor()) as supervisor:
         printed, forks = [], []
         for _ in range(3):
@@ -38,7 +38,7 @@ def test_each_run_has_a_process_of_its_own_from_the_same_one() -> None:
 
 @pytest.mark.exhaustive
 @forking
-def test_a_process_holds_nothing_of_the_one_that_it_was_forked_from() -> None:
+def test_a_process_holds_nothing_of_the_one_that_it_was_forked_from():
     with closing(Supervisor()) as supervisor:
         supervisor.warm()
         (worker,) = supervisor._all
@@ -52,7 +52,7 @@ def test_a_process_holds_nothing_of_the_one_that_it_was_forked_from() -> None:
 
 @pytest.mark.exhaustive
 @forking
-def test_when_the_one_to_fork_from_was_killed_there_is_another() -> None:
+def test_when_the_one_to_fork_from_was_killed_there_is_another():
     with closing(Supervisor()) as supervisor:
         supervisor.run(_TEXT)
         first = supervisor._forks
@@ -65,7 +65,7 @@ def test_when_the_one_to_fork_from_was_killed_there_is_another() -> None:
 
 @pytest.mark.exhaustive
 @forking
-def test_what_was_forked_is_ended_by_its_limit_and_with_the_supervisor() -> None:
+def test_what_was_forked_is_ended_by_its_limit_and_with_the_supervisor():
     with closing(Supervisor(SandboxLimits(seconds=0.5))) as supervisor:
         supervisor.warm()
         (worker,) = supervisor._all
@@ -80,7 +80,7 @@ def test_what_was_forked_is_ended_by_its_limit_and_with_the_supervisor() -> None
 
 
 @pytest.mark.exhaustive
-def test_where_none_can_be_forked_each_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_none_can_be_forked_each_is_started(monkeypatch):
     monkeypatch.setattr(supervisor_module, "can_fork", lambda: False)
     with closing(Supervisor()) as supervisor:
         supervisor.warm()
@@ -92,7 +92,7 @@ def test_where_none_can_be_forked_each_is_started(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
-def test_a_process_that_was_killed_while_it_waited_is_replaced() -> None:
+def test_a_process_that_was_killed_while_it_waited_is_replaced():
     with closing(Supervisor()) as supervisor:
         supervisor.warm()
         (worker,) = supervisor._all

@@ -1,8 +1,6 @@
 """What runs gave is found by the other processes of a server."""
 
 import os
-from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
@@ -27,13 +25,13 @@ def main():
 """
 
 
-def run_here(worker: None, source: str, constants: Mapping[str, object], file: str) -> Result:
+def run_here(worker, source, constants, file):
     """Stand in for a process that runs a text."""
     ran = run_text(source, constants, file=file)
     return Result(ran.printed, packed(ran.recording, file))
 
 
-def test_a_run_of_one_process_is_not_run_again_in_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_of_one_process_is_not_run_again_in_another(tmp_path, monkeypatch):
     one, other = Supervisor(results=Results(tmp_path)), Supervisor(results=Results(tmp_path))
     monkeypatch.setattr(one, "_take", lambda: None)
     monkeypatch.setattr(one, "_drop", lambda worker: None)
@@ -52,7 +50,7 @@ def test_a_run_of_one_process_is_not_run_again_in_another(tmp_path: Path, monkey
         other.run(TEXT, {"STRIDE": 4}, "mine.py")
 
 
-def test_the_latest_results_are_kept_as_long_as_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_latest_results_are_kept_as_long_as_there_is_room(tmp_path, monkeypatch):
     monkeypatch.setattr(sharing, "_MOST_BYTES", 2500)
     results = Results(tmp_path)
     for n in range(4):
@@ -61,7 +59,7 @@ def test_the_latest_results_are_kept_as_long_as_there_is_room(tmp_path: Path, mo
     assert results.read(3) == Result("", bytes(1000))
 
 
-def test_a_folder_that_was_taken_away_costs_nobody_an_answer(tmp_path: Path) -> None:
+def test_a_folder_that_was_taken_away_costs_nobody_an_answer(tmp_path):
     results = Results(tmp_path / "results")
     (tmp_path / "results").rmdir()
     results.write(Result("", b"1"), 1)
@@ -71,7 +69,7 @@ def test_a_folder_that_was_taken_away_costs_nobody_an_answer(tmp_path: Path) -> 
 CONTENT = bytes(1000)
 
 
-def written(folder: SharedFolder, path: Path, names: str) -> None:
+def written(folder, path, names):
     """Write files one second after the other, all long ago; the draft of a process that ended comes first."""
     (path / ".draft").write_bytes(CONTENT)
     for name in names:
@@ -90,16 +88,14 @@ def written(folder: SharedFolder, path: Path, names: str) -> None:
         ({"most_bytes": 999}, ""),
     ],
 )
-def test_the_latest_are_kept_and_drafts_that_were_left_go_first(
-    tmp_path: Path, room: dict[str, int], left: str
-) -> None:
+def test_the_latest_are_kept_and_drafts_that_were_left_go_first(tmp_path, room, left):
     folder = SharedFolder(tmp_path)
     written(folder, tmp_path, "abcd")
     SharedFolder(tmp_path, **room).write("e", CONTENT)
     assert sorted(path.name for path in tmp_path.iterdir()) == list(left)
 
 
-def test_what_is_written_again_is_the_latest_and_stays_as_it_was(tmp_path: Path) -> None:
+def test_what_is_written_again_is_the_latest_and_stays_as_it_was(tmp_path):
     folder = SharedFolder(tmp_path, most_files=3)
     written(folder, tmp_path, "ab")
     folder.write("a", b"another")
@@ -108,7 +104,7 @@ def test_what_is_written_again_is_the_latest_and_stays_as_it_was(tmp_path: Path)
     assert [folder.read(name) for name in "abcd"] == [CONTENT, None, CONTENT, CONTENT]
 
 
-def test_the_one_just_written_stays_where_all_have_the_same_time(tmp_path: Path) -> None:
+def test_the_one_just_written_stays_where_all_have_the_same_time(tmp_path):
     folder = SharedFolder(tmp_path, most_files=1)
     for name in "abcd":
         folder.write(name, CONTENT)
@@ -116,7 +112,7 @@ def test_the_one_just_written_stays_where_all_have_the_same_time(tmp_path: Path)
         assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_a_folder_that_was_taken_away_is_empty(tmp_path: Path) -> None:
+def test_a_folder_that_was_taken_away_is_empty(tmp_path):
     folder = SharedFolder(tmp_path / "shared", most_files=1)
     (tmp_path / "shared").rmdir()
     folder.write("a", CONTENT)

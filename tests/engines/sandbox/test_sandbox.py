@@ -5,14 +5,13 @@ import subprocess
 import sys
 import tempfile
 from contextlib import closing
-from pathlib import Path
 
 import numpy as np
 import pytest
 from helpers.servers import alive, until
 
 from smemviz.engines import run
-from smemviz.engines.sandbox import SandboxLimits, Supervisor, TextRun, run_text
+from smemviz.engines.sandbox import SandboxLimits, Supervisor, run_text
 from smemviz.errors import InputError, KernelFileError, UnsupportedError
 from smemviz.paths import gallery, kernels_dir
 from smemviz.recordings.findings import MAIN_FAILED
@@ -44,13 +43,13 @@ _KERNEL_FILES = [
 _SMALLER = {"latency": {"GLOBAL": 1 << 20}}  # of files whose arrays are too large for an editor
 
 
-def _main(body: str) -> TextRun:
+def _main(body):
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     return run_text(f"{_KERNEL}def main():\n{lines}    copy[1, SIZE](np.zeros(SIZE, np.float32), np.zeros(SIZE))\n")
 
 
 @pytest.mark.parametrize("path", _KERNEL_FILES)
-def test_gallery_files_give_the_same_recording_as_when_python_runs_them(path: Path) -> None:
+def test_gallery_files_give_the_same_recording_as_when_python_runs_them(path):
     constants = _SMALLER.get(path.stem, {})
     ours = run_text(path.read_text(encoding="utf-8"), constants, limits=_LIMITS, file=path.as_posix()).recording
     theirs = run(path, constants, engine="lockstep", log_bytes=_LIMITS.log_bytes)
@@ -62,14 +61,14 @@ def test_gallery_files_give_the_same_recording_as_when_python_runs_them(path: Pa
         np.testing.assert_array_equal(one.requests.values, other.requests.values)
 
 
-def test_constants_are_replaced_as_everywhere() -> None:
+def test_constants_are_replaced_as_everywhere():
     source = (kernels_dir() / "square.py").read_text(encoding="utf-8")
     ran = run_text(source, {"IPAD": 2})
     assert ran.recording.constants["IPAD"] == 2
     assert ran.recording.constants["PITCH"] == 34
 
 
-def test_the_host_part_computes_what_python_computes() -> None:
+def test_the_host_part_computes_what_python_computes():
     for body, printed in [
         ("print(1, 'two', sep='-')", "1-two\n"),
         ("print(f'{math.pi:.2f} {1 + 1!r}')", "3.14 2\n"),
@@ -131,13 +130,13 @@ def test_the_host_part_computes_what_python_computes() -> None:
         assert _main(body).printed == printed
 
 
-def test_what_nobody_wrote_is_zero_and_nothing_of_this_process() -> None:
+def test_what_nobody_wrote_is_zero_and_nothing_of_this_process():
     np.full(100_000, 7.0)  # memory that is given back, and then again to the next who asks
     body = "print(np.empty(100_000).any(), np.empty_like(np.ones(100_000)).any())"
     assert _main(body).printed == "False False\n"
 
 
-def test_a_kernel_may_be_configured_and_given_device_arrays_a_stream_and_shared_bytes() -> None:
+def test_a_kernel_may_be_configured_and_given_device_arrays_a_stream_and_shared_bytes():
     body = (
         "stream = cuda.stream()\nout = cuda.device_array(SIZE, np.float32)\n"
         "copy.configure(1, SIZE, stream, 128)(out, cuda.to_device(np.arange(SIZE), stream=stream))\n"
@@ -146,7 +145,7 @@ def test_a_kernel_may_be_configured_and_given_device_arrays_a_stream_and_shared_
     assert [launch.dynamic_shared for launch in _main(body).recording.launches] == [128, 0]
 
 
-def test_what_ends_main_after_a_launch_is_a_finding_and_keeps_the_recording() -> None:
+def test_what_ends_main_after_a_launch_is_a_finding_and_keeps_the_recording():
     text = f"{_KERNEL}def main():\n    copy[1, 32](np.zeros(32), np.zeros(32))\n    assert 1 > 2, 'never'\n"
     recording = run_text(text).recording
     assert [(one.kind, one.line, one.message) for one in recording.findings] == [
@@ -155,7 +154,7 @@ def test_what_ends_main_after_a_launch_is_a_finding_and_keeps_the_recording() ->
     assert len(recording.launches) == 1
 
 
-def test_a_mistake_of_the_host_part_names_its_line() -> None:
+def test_a_mistake_of_the_host_part_names_its_line():
     for body, line, says in [
         ("x = unknown + 1", 18, "NameError: unknown is not defined here"),
         ("x = 1\nx = 1 / 0", 19, "ZeroDivisionError: division by zero"),
@@ -177,7 +176,7 @@ def test_a_mistake_of_the_host_part_names_its_line() -> None:
         assert str(caught.value).startswith(f"editor.py:{line}: {says}")
 
 
-def test_what_is_not_run_is_named_with_what_would_run_it() -> None:
+def test_what_is_not_run_is_named_with_what_would_run_it():
     for body in [
         "with x:\n    pass",
         "with cuda.stream():\n    pass",
@@ -191,12 +190,12 @@ def test_what_is_not_run_is_named_with_what_would_run_it() -> None:
             _main(body)
 
 
-def test_a_text_without_a_launch_says_what_is_missing() -> None:
+def test_a_text_without_a_launch_says_what_is_missing():
     with pytest.raises(KernelFileError, match="launches no kernel"):
         run_text(f"{_KERNEL}def main():\n    pass\n")
 
 
-def test_the_supervisor_gives_what_the_text_gives() -> None:
+def test_the_supervisor_gives_what_the_text_gives():
     text = f"{_KERNEL}def main():\n    copy[1, 32](np.zeros(32, np.float32), np.zeros(32))\n    print(SIZE)\n"
     with closing(Supervisor()) as supervisor:
         ran = supervisor.run(text, {"SIZE": 64})
@@ -206,18 +205,18 @@ def test_the_supervisor_gives_what_the_text_gives() -> None:
         supervisor.run(text)
 
 
-def test_names_of_cuda_can_be_imported_one_by_one() -> None:
+def test_names_of_cuda_can_be_imported_one_by_one():
     names = "from numba.cuda import jit, shared, syncthreads, threadIdx, to_device"
     text = _KERNEL.replace("cuda.", "").replace("from numba import cuda,", f"{names}\nfrom numba import")
     ran = run_text(f"{text}def main():\n    copy[1, SIZE](np.zeros(SIZE, np.float32), to_device(np.zeros(SIZE)))\n")
     assert [row.requests for row in ran.recording.launches[0].summary()] == [1, 1, 1, 1]
 
 
-def test_a_module_has_what_is_none() -> None:
+def test_a_module_has_what_is_none():
     assert _main("print(np.zeros(3)[np.newaxis].shape)").printed == "(1, 3)\n"
 
 
-def test_what_a_kernel_prints_is_shown_and_is_no_answer() -> None:
+def test_what_a_kernel_prints_is_shown_and_is_no_answer():
     """A process answers on its standard output, where a kernel may not write."""
     text = (
         'from numba import cuda\n\n\n@cuda.jit\ndef loud():\n    print(\'{"error": "forged"}\', cuda.threadIdx.x)\n\n\n'
@@ -228,9 +227,7 @@ def test_what_a_kernel_prints_is_shown_and_is_no_answer() -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_text_is_run_where_modules_of_the_standard_library_are_hidden(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_text_is_run_where_modules_of_the_standard_library_are_hidden(tmp_path, monkeypatch):
     (tmp_path / "json.py").write_text("raise SystemExit\n")
     monkeypatch.chdir(tmp_path)
     with closing(Supervisor()) as supervisor:
@@ -238,7 +235,7 @@ def test_a_text_is_run_where_modules_of_the_standard_library_are_hidden(
 
 
 @pytest.mark.exhaustive
-def test_no_place_for_temporary_files_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_place_for_temporary_files_is_needed(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path / "gone"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
     with closing(Supervisor()) as supervisor:
@@ -265,7 +262,7 @@ def main():
 
 
 @pytest.mark.exhaustive
-def test_a_line_that_is_refused_in_a_device_function_is_named() -> None:
+def test_a_line_that_is_refused_in_a_device_function_is_named():
     refused = ("math.comb(5, 2)", "np.mean(x)", "np.linalg.norm(x)", "'a' + x", "{1: x}[1]")
     with closing(Supervisor()) as supervisor:
         for code in refused:
@@ -275,7 +272,7 @@ def test_a_line_that_is_refused_in_a_device_function_is_named() -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_refusal_loads_no_numba_which_a_confined_process_cannot() -> None:
+def test_a_refusal_loads_no_numba_which_a_confined_process_cannot():
     refused = _IN_A_DEVICE_FUNCTION.replace("{code}", "np.mean(x)")
     code = f"""
 import sys
@@ -304,7 +301,7 @@ threading.Event().wait()
 
 @pytest.mark.exhaustive
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
-def test_when_the_server_is_killed_its_processes_end_and_leave_nothing(tmp_path: Path) -> None:
+def test_when_the_server_is_killed_its_processes_end_and_leave_nothing(tmp_path):
     endless = f"{_KERNEL}def main():\n" + "    for i in range(10_000):\n        np.zeros(8_000_000)\n"
     command = [sys.executable, "-c", _SERVER, endless]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}

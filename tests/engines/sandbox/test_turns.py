@@ -2,8 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -12,23 +10,23 @@ from smemviz.errors import BusyError, MissingError
 
 
 @pytest.fixture
-def now() -> list[float]:
+def now():
     return [1000.0]
 
 
 @pytest.fixture
-def turns(now: list[float]) -> Iterator[Turns]:
+def turns(now):
     made = Turns(2, clock=lambda: now[0])
     yield made
     made.close()
 
 
-def asked(name: str) -> Ticket:
+def asked(name):
     """Make a ticket of the visitor whose letter it begins with."""
     return Ticket(name[0], name)
 
 
-def test_so_many_run_and_the_others_are_told_their_place(turns: Turns) -> None:
+def test_so_many_run_and_the_others_are_told_their_place(turns):
     assert [turns.place(asked(name)) for name in ("a1", "b1", "c1", "d1")] == [0, 0, 1, 2]
     assert turns.place(asked("d1")) == 2  # asking again moves nobody
     turns.done(asked("a1"))
@@ -37,14 +35,14 @@ def test_so_many_run_and_the_others_are_told_their_place(turns: Turns) -> None:
     assert turns.place(asked("d1")) == 0
 
 
-def test_who_asks_what_is_being_run_is_next_and_takes_no_second_turn(turns: Turns) -> None:
+def test_who_asks_what_is_being_run_is_next_and_takes_no_second_turn(turns):
     assert [turns.place(asked("a1")) for _ in range(3)] == [0, 1, 1]
     assert turns.place(asked("b1")) == 0
     turns.done(asked("a1"))
     assert turns.place(asked("a1")) == 0
 
 
-def test_nobody_runs_twice_before_who_came_later_has_run_once(turns: Turns) -> None:
+def test_nobody_runs_twice_before_who_came_later_has_run_once(turns):
     for name in ("a1", "a2", "a3", "a4"):
         turns.place(asked(name))  # two of them run
     assert [turns.place(asked(name)) for name in ("b1", "c1")] == [1, 2]
@@ -53,12 +51,12 @@ def test_nobody_runs_twice_before_who_came_later_has_run_once(turns: Turns) -> N
     assert [turns.place(asked(name)) for name in ("a3", "c1", "b1")] == [2, 1, 0]
 
 
-def test_a_visitor_has_only_so_many_places(turns: Turns) -> None:
+def test_a_visitor_has_only_so_many_places(turns):
     assert [turns.place(asked(f"a{i}")) for i in range(MOST_OF_ONE + 1)] == [0, 0, *range(1, MOST_OF_ONE - 1), None]
     assert turns.place(asked("b1")) == 1
 
 
-def test_who_does_not_ask_again_has_left(turns: Turns, now: list[float]) -> None:
+def test_who_does_not_ask_again_has_left(turns, now):
     for name in ("a1", "b1", "c1", "d1"):
         turns.place(asked(name))
     now[0] += 8
@@ -70,7 +68,7 @@ def test_who_does_not_ask_again_has_left(turns: Turns, now: list[float]) -> None
 
 
 @pytest.mark.exhaustive
-def test_what_a_process_held_that_was_killed_is_free_again(tmp_path: Path) -> None:
+def test_what_a_process_held_that_was_killed_is_free_again(tmp_path):
     file = tmp_path / "shared"
     turns = Turns(2, file)
     take = (
@@ -88,7 +86,7 @@ def test_what_a_process_held_that_was_killed_is_free_again(tmp_path: Path) -> No
     turns.close()
 
 
-def test_a_file_that_cannot_be_written_is_said_at_once_and_later(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_said_at_once_and_later(tmp_path):
     with pytest.raises(MissingError, match=r"turns: cannot be written .unable to open database file.; let TMPDIR"):
         Turns(1, tmp_path / "nowhere" / "turns")
     turns = Turns(1, tmp_path / "turns")
