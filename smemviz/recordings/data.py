@@ -134,8 +134,8 @@ class Requests:
     def __repr__(self) -> str:
         return f"<Requests: {len(self):,} logged>"
 
-    def select(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Requests:
-        """Return the rows that a mask or an index array picks, in its order."""
+    def select(self, rows: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Requests:
+        """Return the rows that a mask, an index array or a slice picks, in its order."""
         return Requests(*(getattr(self, column.name)[rows] for column in fields(self)))
 
     @staticmethod

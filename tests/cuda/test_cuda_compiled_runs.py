@@ -10,7 +10,7 @@ from helpers.tiers import but
 
 import smemviz
 from smemviz.engines.launch_shape import configuration
-from smemviz.engines.lockstep import log
+from smemviz.engines.lockstep import log, shares
 from smemviz.engines.lockstep.ptx import scheduler
 from smemviz.engines.lockstep.ptx.code.parse import parse
 from smemviz.engines.lockstep.ptx.compiled import cores, running
@@ -123,6 +123,18 @@ KERNELS = {
     "a word that all load, and one stores": """
     tile[i] = a[i]; __syncthreads(); int v = tile[i / 32 * 32]; __syncwarp(); if (i % 32 == 7) tile[i - 7] = v + 1;
     __syncthreads(); out[i] = tile[0] + tile[32] + v;""",
+    "numbers of every type in shared memory": """
+    __shared__ __half h[64]; __shared__ short n[64]; __shared__ bool odd[64]; __shared__ signed char c[64];
+    __shared__ double d[64]; __shared__ unsigned long long u[64]; __shared__ long long w[64]; __shared__ float f[64];
+    h[i] = __float2half(a[i] / 3.0f); n[i] = -a[i]; odd[i] = a[i] & 1; c[i] = -i; d[i] = a[i] / -7.0;
+    u[i] = ~0ull - i; w[i] = -5000000000LL * i; f[i] = a[i] * 0.1f; tile[i] = -i;
+    __syncthreads();
+    out[i] = (int)__half2float(h[63 - i]) + n[i ^ 1] + odd[i ^ 2] + c[i ^ 3] + (int)d[i ^ 4] + (int)u[i ^ 5] + (int)w[i]
+             + (int)f[i ^ 7] + tile[i];""",
+    "one place, and some of the arrays": """
+    __shared__ int one[64], other[64], third[64]; one[i] = third[i] = i; other[i] = a[i]; __syncthreads();
+    int *p = i % 2 ? one : third; for (int j = 0; j < 3; j++) { out[i] += p[(i + j) % 64]; p = a[0] > j ? third : p; }
+    out[64 + i] = (i < 7 ? other : one)[i];""",
     "a wait for some time": """
     long long since = clock64(); while (clock64() - since < 100000) { } out[i] = a[i] + (clock() != 0);""",
     "a warp that waits for itself": """
@@ -137,7 +149,8 @@ def test_a_kernel(record: Record, tmp_path: Path, name: str) -> None:
     path = tmp_path / "k.cu"
     path.write_text(
         "// smemviz: k<<<2, 64>>>(zeros(512), arange(128))\n"
-        "__global__ void k(int *out, const int *b) {\n"
+        + ("#include <cuda_fp16.h>\n" if "__half" in KERNELS[name] else "")
+        + "__global__ void k(int *out, const int *b) {\n"
         "__shared__ int tile[64]; int i = threadIdx.x; const int *a = b + 64 * blockIdx.x;\n"
         "out += 256 * blockIdx.x;\n" + KERNELS[name] + "\n}\n"
     )
@@ -249,6 +262,7 @@ def test_several_cores_record_what_one_does(
     path = tmp_path / "apart.cu"
     path.write_text(APART % store)
     monkeypatch.setattr(log, "ROW_BYTES", LOG_BYTES // rows)
+    monkeypatch.setattr(shares, "_ROOM", 50)
     were_apart, together = list[bool](), cores._run_together
 
     def noted(*launch: Any) -> bool:

@@ -5,7 +5,7 @@ requests, and detail for the blocks asked for (the first, the middle and the las
 goes.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
 from threading import Lock
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smemviz.engines.lockstep.shares import Share
 from smemviz.engines.lockstep.values.masks import Mask
 from smemviz.model.counting.summary import Counting
 from smemviz.recordings.data import WARP_SIZE, Requests, Site, Totals
@@ -137,25 +138,6 @@ def _nothing_stored(n: int) -> NDArray[np.float64]:
     return np.broadcast_to(np.nan, (n, WARP_SIZE))
 
 
-def _first_block(part: Requests) -> int:
-    return int(part.block[0]) if len(part) else 0
-
-
-def _first_rows(parts: Sequence[Requests], most: int) -> Iterator[Requests]:
-    """Give as many rows of parts as there is room for."""
-    for part in parts:
-        yield part if len(part) <= most else part.select(np.arange(most))
-        most = max(0, most - len(part))
-
-
-@dataclass(slots=True)
-class Share:
-    """What has been counted of some blocks of a launch, and how many rows of these are kept since."""
-
-    counting: Counting
-    kept_rows: int = 0
-
-
 ROW_BYTES = 550
 _COUNT_BYTES = 64 * 1024 * 1024
 _FAR = 4  # times the limit: a log on its way there is counted before it fills the memory
@@ -184,6 +166,7 @@ class Log:
         self._kept_rows = 0
         self._sorted = True
         self._lock = Lock()
+        self._spans: list[NDArray[np.int64]] = []
         self.begin(0, 0)
 
     @property
@@ -231,9 +214,9 @@ class Log:
         elif self._counting is not None and self._pending_rows * ROW_BYTES > _COUNT_BYTES:
             self._count()
 
-    def share(self) -> Share:
-        """Return what one of those that add rows, each from its own thread, has added."""
-        return Share(Counting(self.sites))
+    def share(self, *, stores: bool) -> Share:
+        """Return what one of those that add rows, each from its own thread, has added; see ``Share``."""
+        return Share(self.sites, stores=stores)
 
     def add_rows(
         self,
@@ -241,39 +224,46 @@ class Log:
         sites: NDArray[np.int64],
         blocks: NDArray[np.int64],
         addresses: NDArray[np.int64],
-        of: Callable[[Any], Requests],
+        write: Callable[[Any, Requests], None],
     ) -> None:
-        """Note requests in the order of blocks, and in that of each warp's steps; ``of`` gives some or all of them."""
+        """Note requests; ``write`` writes those of some rows into places of as many."""
         with self._lock:
             self._rows += len(sites)
             if self._counting is None and self._rows * ROW_BYTES > self._limit:
                 self._count_from_here()
-            if self._counting is None:
-                self._parts.append(of(slice(None)))
-                self._sorted = False
-                return
+        if self._counting is None:
+            write(slice(None), share.room(len(sites)))
+            return
+        share.count(self._chosen)
         share.counting.add_rows(addresses, sites)
         begin, end = np.searchsorted(self._chosen, [blocks[0], blocks[-1] + 1])
         if begin == end:
             return
         # What goes beyond the limit is never kept again, so that every warp's steps are without a gap.
-        chosen = np.isin(blocks, self._chosen).nonzero()[0][: max(0, self._limit // ROW_BYTES - share.kept_rows)]
-        share.kept_rows += len(chosen)
-        if len(chosen):
-            part = of(chosen)
-            with self._lock:
-                self._parts.append(part)
-                self._sorted = False
+        chosen = np.isin(blocks, self._chosen).nonzero()[0][: max(0, self._limit // ROW_BYTES - len(share))]
+        write(chosen, share.room(len(chosen)))
 
     @property
-    def totals_only_but(self) -> NDArray[np.int64] | None:
+    def blocks_in_detail(self) -> NDArray[np.int64] | None:
         """The blocks that are logged, sorted, where all others are counted from here on; else None."""
         return None if self._counting is None else self._chosen
 
+    @property
+    def spans(self) -> NDArray[np.int64] | None:
+        """The lowest and the highest address of each site as ``Share`` has them, None where nobody has looked."""
+        if self._counting is not None or not self._spans:
+            return None
+        lowest = np.min([one[0].view(np.uint64) for one in self._spans], axis=0)
+        return np.stack([lowest.view(np.int64), np.max([one[1] for one in self._spans], axis=0)])
+
     def join(self, share: Share) -> None:
-        """Take over what has been counted of a share, once it is whole."""
+        """Take over what a share has kept and counted, once it is whole."""
         if self._counting is not None:
+            share.count(self._chosen)
             self._counting.add_totals(share.counting.totals)
+        self._parts.append(share.kept())
+        self._spans.append(share.spans)
+        self._sorted = False
 
     def barrier(self, mask: Mask) -> None:
         passing = 1 if mask.full else mask.lanes.reshape(-1, WARP_SIZE).any(axis=1).astype(np.int32)
@@ -293,13 +283,13 @@ class Log:
         """Return everything that was kept, ordered by block, warp and step."""
         parts = self._parts or [Requests.empty()]
         columns = (column.name for column in fields(Requests))
-        if self._counting is not None and not self._sorted:
-            parts = list(_first_rows(sorted(parts, key=_first_block), self._limit // ROW_BYTES))
         if len(parts) > 1:
             parts = [Requests(*(np.concatenate([getattr(part, name) for part in parts]) for name in columns))]
         (whole,) = parts
         if self._sorted:
             return whole
+        if self._counting is not None and len(whole) > self._limit // ROW_BYTES:
+            whole = whole.select(np.argsort(whole.block, kind="stable")[: self._limit // ROW_BYTES])
         order = np.lexsort((whole.step, whole.warp, whole.block))
         return whole if bool((order[1:] > order[:-1]).all()) else whole.select(order)
 

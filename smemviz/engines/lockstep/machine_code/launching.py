@@ -23,7 +23,7 @@ from smemviz.engines.lockstep.ptx.memory import SHARED_WINDOW, Allocation, Globa
 from smemviz.engines.lockstep.running_launch import Place
 from smemviz.engines.options import LaunchOptions
 from smemviz.frontends.numba.python_functions import Function
-from smemviz.recordings.data import Launch, Requests
+from smemviz.recordings.data import Launch
 
 _NO_BYTES = np.zeros(0, np.uint8)
 
@@ -84,7 +84,7 @@ def launch_compiled(
     for own, allocation in allocations.items():
         own.data[:] = allocation.data[: len(own.data)]
     made, _ = machine.result(kernel.node.lineno, (), kernel.file)
-    return replace(made, requests=_moved_back(made, allocations), machine_code=True)
+    return replace(made, machine_code=True)
 
 
 def _parameters(
@@ -98,6 +98,7 @@ def _parameters(
             own = value.memory
             if own not in allocations:
                 allocations[own] = memory.place("", own.data)
+                allocations[own].moved = own.base - allocations[own].start
             shown = value.array
             address = allocations[own].start + value.offset
             numbers = (0, 0, shown.size, shown.dtype.itemsize, address, *shown.shape, *shown.strides)
@@ -117,12 +118,3 @@ def _watched_there(
         memory.allocations.index(allocations[own]): Watched(_NO_BYTES, allocations[own].start, nbytes, (), 1)
         for own in watched
     }
-
-
-def _moved_back(made: Launch, allocations: Mapping[Memory, Allocation]) -> Requests:
-    """Return the requests of a launch with addresses in global memory as its arrays have them."""
-    addresses = made.requests.addresses.copy()
-    for own, there in allocations.items():
-        inside = (addresses >= there.start) & (addresses < there.start + there.nbytes)
-        addresses[inside] += own.base - there.start
-    return replace(made.requests, addresses=addresses)

@@ -22,6 +22,8 @@ _WINDOW_END = 3 << 40
 class Allocation:
     """Bytes of global memory from an address on."""
 
+    moved = 0  # by how much recordings of compiled launches have it elsewhere
+
     def __init__(self, name: str, start: int, data: NDArray[np.uint8]) -> None:
         self.name = name
         self.start = start

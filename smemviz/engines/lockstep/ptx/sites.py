@@ -117,41 +117,49 @@ class SiteMap:
         )
 
 
-def with_names(launch: Launch) -> Launch:
-    """Return a launch with those of its sites that made requests, by their lines, each with the arrays it reached."""
+def with_names(launch: Launch, spans: NDArray[np.int64] | None = None) -> Launch:
+    """Return a launch with those of its sites that made requests, by their lines, each with the arrays it reached.
+
+    ``spans`` are the lowest and the highest address of each site, (2, sites), where that is known.
+    """
     sites, requests, totals = launch.sites, launch.requests, launch.totals
     request_counts = np.bincount(requests.site, minlength=len(sites)) if totals is None else totals.requests
     used = [number for number in range(len(sites)) if request_counts[number]]
     used.sort(key=lambda number: (sites[number].file, sites[number].line))
-    by_site = _split(requests, len(sites))
+    spans = _spans(requests, len(sites)) if spans is None else spans
     new = np.zeros(len(sites), np.int32)
     new[used] = np.arange(len(used))
     if totals is not None:
         totals = Totals(
             *(getattr(totals, name)[used] for name in ("requests", "wavefronts", "ideal", "sectors", "degrees"))
         )
-    used_sites = tuple(_with_array(sites[number], by_site[number], launch.arrays) for number in used)
+    used_sites = tuple(_with_array(sites[number], number, requests, spans[:, number], launch.arrays) for number in used)
     return replace(launch, sites=used_sites, requests=replace(requests, site=new[requests.site]), totals=totals)
 
 
-def _split(requests: Requests, sites: int) -> list[NDArray[np.int64]]:
-    order = np.argsort(requests.site, kind="stable")
-    ends = np.cumsum(np.bincount(requests.site, minlength=sites))
-    return np.split(requests.addresses[order], ends[:-1]) if sites else []
+def _spans(requests: Requests, sites: int) -> NDArray[np.int64]:
+    """Return the lowest and the highest address of each site, (2, sites)."""
+    spans = np.full((2, sites), -1, np.int64)
+    # A lane that is off has the highest number there is without a sign, and the lowest with one.
+    np.minimum.at(spans[0].view(np.uint64), requests.site, requests.addresses.view(np.uint64).min(axis=1))
+    np.maximum.at(spans[1], requests.site, requests.addresses.max(axis=1))
+    return spans
 
 
-def _with_array(site: Site, addresses: NDArray[np.int64], arrays: Sequence[ArrayInfo]) -> Site:
+def _with_array(
+    site: Site, number: int, requests: Requests, span: NDArray[np.int64], arrays: Sequence[ArrayInfo]
+) -> Site:
     """Return a site with the arrays that its addresses lie in, and their type where it is of the same width."""
-    reached = []
-    for array in arrays:
-        if array.space == site.space:
-            inside = (addresses >= array.address) & (addresses < array.address + max(1, array.nbytes))
-            if inside.any():
-                reached.append(array)
+    low, high = span
+    ends = {array: array.address + max(1, array.nbytes) for array in arrays if array.space == site.space}
+    reached = [array for array, end in ends.items() if array.address <= high and end > low]
+    if len(reached) > 1 or any(array.address > low or ends[array] <= high for array in reached):
+        addresses = requests.addresses[requests.site == number]
+        reached = [one for one in reached if ((addresses >= one.address) & (addresses < ends[one])).any()]
+        if len(reached) > 1:
+            reached = _own_of(site, addresses[addresses >= 0], reached)
     if not reached:
         return site
-    if len(reached) > 1:
-        reached = _own_of(site, addresses[addresses >= 0], reached)
     dtypes = {array.dtype for array in reached}
     same = len(dtypes) == 1 and site.op in ("load", "store") and np.dtype(next(iter(dtypes))).itemsize == site.width
     names = " or ".join(dict.fromkeys(array.name for array in reached))

@@ -52,6 +52,27 @@ put_short, put_number = _writing(numba.types.int32), _writing(numba.types.int64)
 float_at, double_at = _reading(numba.types.float32), _reading(numba.types.float64)
 put_float, put_double = _writing(numba.types.float32), _writing(numba.types.float64)
 
+
+@intrinsic  # type: ignore[untyped-decorator]
+def lowest(typing_context: Any, bits: Any) -> Any:
+    """Return the number of the lowest bit that is set; there is one."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], cgutils.true_bit)
+
+    return numba.types.int64(numba.types.int64), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def ones(typing_context: Any, bits: Any) -> Any:
+    """Return how many bits are set."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return numba.types.int64(numba.types.int64), codegen
+
+
 _WORDS = cgutils.ir.VectorType(cgutils.ir.IntType(32), _GROUP)
 _NUMBERS = cgutils.ir.VectorType(cgutils.ir.IntType(64), LANES)
 
@@ -169,18 +190,19 @@ def move(
             for lane in range(LANES):
                 put_word(values + 4 * lane, word_at(base + touched[lane]))
             return changed
-        for lane in range(LANES):
-            if mask >> lane & 1:
-                if kind == s.LOAD:
-                    put_word(values + 4 * lane, word_at(base + touched[lane]))
-                else:
-                    value, place = word_at(values + 4 * lane), base + touched[lane]
-                    changed |= np.int64(word_at(place) != value) << lane
-                    put_word(place, value)
+        while mask:
+            lane = lowest(mask)
+            mask &= mask - 1
+            if kind == s.LOAD:
+                put_word(values + 4 * lane, word_at(base + touched[lane]))
+            else:
+                value, place = word_at(values + 4 * lane), base + touched[lane]
+                changed |= np.int64(word_at(place) != value) << lane
+                put_word(place, value)
         return changed
-    for lane in range(LANES):
-        if not mask >> lane & 1:
-            continue
+    while mask:
+        lane = lowest(mask)
+        mask &= mask - 1
         place = base + touched[lane] + stride * lane
         for piece in range(count):
             value_at = values + width * (piece * LANES + lane)

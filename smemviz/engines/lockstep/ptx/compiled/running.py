@@ -19,7 +19,7 @@ from smemviz.engines.lockstep.ptx.compiled.bit_words import BITS
 from smemviz.engines.lockstep.ptx.compiled.conversions import CONVERSIONS
 from smemviz.engines.lockstep.ptx.compiled.emitter import Emitter
 from smemviz.engines.lockstep.ptx.compiled.numbers import NUMBERS
-from smemviz.engines.lockstep.ptx.compiled.runtime import run_blocks
+from smemviz.engines.lockstep.ptx.compiled.runtime import run_blocks, write_rows
 from smemviz.engines.lockstep.ptx.compiled.settling import MARK_COLUMNS, settle
 from smemviz.engines.lockstep.ptx.compiled.state_ir import LANES, NotCompiledError
 from smemviz.engines.lockstep.ptx.compiled.touching import access, match, permute
@@ -30,8 +30,8 @@ from smemviz.engines.lockstep.ptx.special import special_registers
 from smemviz.model.counting.service import load_loops
 from smemviz.recordings.data import Requests
 
-_ROWS = 1 << 14
-_FUEL = 1 << 21
+_ROWS = 1 << 12
+_FUEL = 1 << 20
 _LOOKS = 256
 _MOST_CELLS = 96 << 20  # in global memory, that are looked at for races: those that are touched take 8 bytes each
 
@@ -83,7 +83,6 @@ class CompiledLaunch:
         self._code, self._machine, self._most_steps = code, machine, most_steps
         self._all_meet = all_meet
         warps = machine.slots_of_block // LANES
-        self.share = machine.log.share()
         room = _ROWS + len(code.operations)
         self._meta = np.zeros((room, s.META_COLUMNS), np.int64)
         self._addresses = np.zeros((room, LANES), np.int64)
@@ -95,6 +94,12 @@ class CompiledLaunch:
         self._warps = np.zeros((warps, s.WARP_COLUMNS), np.int64)
         self._scratch = np.zeros(s.SCRATCH_BYTES, np.uint8)
         self._operations = self._with_sites()
+        stores = (self._operations[:, s.KIND] == s.STORE) & (self._operations[:, s.SHARED_SITE] >= 0)
+        self.share = machine.log.share(stores=bool(stores.any()))
+        moves = [one.moved for one in machine.memory.allocations]
+        self._moves = np.array(moves if any(moves) else [], np.int64)
+        # Type and bytes of the numbers that each site stores in shared memory; 0 for none, -1 before that is known.
+        self._kinds = np.full((len(machine.sites.sites), 2), -1, np.int64)
         self._lay_out_cells()
         self._special = special_registers(machine.configuration, machine.layout, 0, 1)
         self._rows = {
@@ -208,7 +213,7 @@ class CompiledLaunch:
             return False
         load_loops()
         state[s.BLOCK] = blocks.start
-        before, looks = None, 0
+        before, looks, block, times = None, 0, -1, 0
         while True:
             result = self._go_on(blocks.stop)
             if result == s.SUSPECT or not self._settle():
@@ -221,7 +226,13 @@ class CompiledLaunch:
             look(int(state[s.BLOCK]))
             if self._warps[:, s.VISITS].max() > self._most_steps:
                 raise not_ended(self._machine.kernel.blocks[int(state[s.LAST])], self._most_steps)
-            # After many visits of blocks some are made one by one: a warp that is as it was then goes in circles.
+            if not looks:
+                block, times = int(state[s.BLOCK]), times + 1 if block == state[s.BLOCK] else 0
+                if not times or times & times - 1:
+                    state[s.FUEL] = _FUEL
+                    continue
+            # After many visits in one block of the grid, ever more, some are made one by one: a warp that is as it was
+            # then goes in circles.
             position = self._position()
             if looks and position == before:
                 return False
@@ -290,21 +301,16 @@ class CompiledLaunch:
         meta, addresses = self._meta[:count], self._addresses[:count]
         log = self._machine.log
 
-        def some(rows: Any) -> Requests:
-            site, block, warp, step, epoch = (meta[rows, column] for column in range(5))
-            return Requests(
-                addresses[rows].copy(),
-                site.astype(np.int32),
-                block.copy(),
-                warp.astype(np.int32),
-                step.astype(np.int32),
-                epoch.astype(np.int32),
-                self._stored(meta[rows], addresses[rows], self._bits[:count][rows]),
-            )
+        def write(rows: Any, to: Requests) -> None:
+            tables = (to.addresses, to.site, to.block, to.warp, to.step, to.epoch, to.values)
+            these, their, bits, at = meta[rows], addresses[rows], self._bits[:count][rows], 0
+            known = self._operations, self._kinds, _halves(), self._moves, self.share.spans
+            while (at := write_rows(at, these, their, bits, *known, *tables)) < len(to):
+                self._kinds[these[at, s.SITE]] = self._kind_of(these[at], their[at])
 
-        log.add_rows(self.share, meta[:, s.SITE], meta[:, s.OF_BLOCK], addresses, some)
-        if log.totals_only_but is not None:
-            self._logged, state[s.COUNTED] = log.totals_only_but, 1
+        log.add_rows(self.share, meta[:, s.SITE], meta[:, s.OF_BLOCK], addresses, write)
+        if log.blocks_in_detail is not None:
+            self._logged, state[s.COUNTED] = log.blocks_in_detail, 1
 
     def _count_patterns(self) -> None:
         """Count what patterns stand for, and begin to learn them anew."""
@@ -315,20 +321,15 @@ class CompiledLaunch:
         self._state[s.LEARNT] = 0
         self._patterns[:, s.ROW], self._patterns[:, s.CREDIT] = -1, s.MOST_CREDIT
 
-    def _stored(
-        self, meta: NDArray[np.int64], addresses: NDArray[np.int64], bits: NDArray[np.uint64]
-    ) -> NDArray[np.float64]:
-        """Return what single elements stored in shared memory are, NaN elsewhere."""
-        number = meta[:, s.OPERATION]
-        operations = self._operations[np.where(number >= 0, number, 0)]
-        single = (operations[:, s.KIND] == s.STORE) & (operations[:, s.COUNT] == 1) & (number >= 0)
-        values = np.full(addresses.shape, np.nan)
-        for site in np.unique(meta[single, s.SITE]):
-            rows = np.flatnonzero(single & (meta[:, s.SITE] == site))
-            width = int(operations[rows[0], s.WIDTH])
-            placed = self._machine.layout.placed
-            dtype = self._machine.sites.dtype_of_store(int(site), addresses[rows[0]], placed)
-            if dtype is not None and dtype.itemsize == width:
-                numbers = bits[rows].astype(f"u{width}").view(dtype).astype(np.float64)
-                values[rows] = np.where(addresses[rows] >= 0, numbers, np.nan)
-        return values
+    def _kind_of(self, request: NDArray[np.int64], addresses: NDArray[np.int64]) -> tuple[int, int]:
+        """Return what a site stores, as ``_kinds`` has it, by the array that its first request is in."""
+        dtype = self._machine.sites.dtype_of_store(int(request[s.SITE]), addresses, self._machine.layout.placed)
+        if dtype is None or dtype.itemsize != self._operations[request[s.OPERATION], s.WIDTH]:
+            return 0, 0
+        return {"i": s.SIGNED, "f": s.FLOAT}.get(dtype.kind, s.UNSIGNED), dtype.itemsize
+
+
+@lru_cache
+def _halves() -> NDArray[np.float64]:
+    """Return what each 16 bits are as a number of half precision."""
+    return np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float64)

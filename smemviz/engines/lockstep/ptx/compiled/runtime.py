@@ -8,7 +8,16 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from smemviz.engines.lockstep.ptx.compiled import state as s
-from smemviz.engines.lockstep.ptx.compiled.moving import get, put
+from smemviz.engines.lockstep.ptx.compiled.moving import (
+    double_at,
+    float_at,
+    get,
+    lowest,
+    number_at,
+    ones,
+    put,
+    short_at,
+)
 from smemviz.engines.lockstep.ptx.compiled.settling import settle
 from smemviz.model.counting.jit import borrowed, compiled, inlined
 
@@ -67,14 +76,6 @@ def _begin(
     state[s.LATEST_EXIT] = state[s.WAITS_AT] = state[s.AWAITED] = -1
 
 
-@inlined
-def _ones(bits: int) -> int:
-    """Return how many of 32 bits are set."""
-    bits = bits - (bits >> 1 & 0x55555555)
-    bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333)
-    return (bits + (bits >> 4) & 0x0F0F0F0F) * 0x01010101 >> 24 & 63
-
-
 @compiled
 def _arrive(state: Any, barriers: Any) -> bool:
     """Note that threads wait at a barrier of the block; returns whether it is the one that others wait at."""
@@ -96,8 +97,8 @@ def _pass_barrier(state: Any, registers: Any, warps: Any, barriers: Any) -> bool
     for warp in range(warps.shape[0]):
         if warps[warp, s.WAITING] != warps[warp, s.ALIVE]:
             return False
-        total += _ones(warps[warp, s.ALIVE])
-        yes += _ones(warps[warp, s.TESTS])
+        total += ones(warps[warp, s.ALIVE])
+        yes += ones(warps[warp, s.TESTS])
     is_well = total >= state[s.MANY_AT_BARRIERS] and state[s.LATEST_EXIT] <= state[s.WAITS_AT]
     if state[s.AWAITED] < 0 or not is_well:
         return False
@@ -210,3 +211,73 @@ def run_blocks(
         elif not _pass_barrier(state, registers, warps, barriers):
             return s.SUSPECT
     return s.DONE
+
+
+@inlined
+def _number(place: int, kind: int, width: int, halves: Any) -> float:
+    """Return the number whose bits are at an address."""
+    bits = get(place, width)
+    if kind == s.FLOAT:
+        return halves[bits] if width == 2 else np.float64(float_at(place)) if width == 4 else double_at(place)
+    if kind == s.UNSIGNED:
+        return np.float64(bits)
+    if width >= 4:
+        return np.float64(short_at(place)) if width == 4 else np.float64(number_at(place))
+    unused = np.int64(64 - 8 * width)
+    return np.float64(np.int64(bits) << unused >> unused)
+
+
+@compiled
+def write_rows(
+    begin: int,
+    meta: Any,
+    addresses: Any,
+    bits: Any,
+    operations: Any,
+    kinds: Any,
+    halves: Any,
+    moves: Any,
+    spans: Any,
+    to: Any,
+    site: Any,
+    block: Any,
+    warp: Any,
+    step: Any,
+    epoch: Any,
+    values: Any,
+) -> int:
+    """Write requests into tables of a recording; returns how many, or the first whose site's ``kinds`` are not known.
+
+    ``kinds`` are the type and the bytes of the numbers in ``bits``; there is no place for values where nothing stores.
+    ``moves`` is how far the recording has pieces of global memory from where they are, if anywhere else. ``spans`` are
+    the lowest and the highest address of each site, as they are in ``Share``.
+    """
+    meta, bits, operations, kinds = borrowed(meta), borrowed(bits), borrowed(operations), borrowed(kinds)
+    for row in range(begin, len(site)):
+        number, its_site, lanes = meta[row, s.OPERATION], meta[row, s.SITE], meta[row, s.LANES]
+        site[row], block[row], warp[row] = its_site, meta[row, s.OF_BLOCK], meta[row, s.OF_WARP]
+        step[row], epoch[row] = meta[row, s.STEP], meta[row, s.EPOCH]
+        low, high = np.uint64(spans[0, its_site]), spans[1, its_site]
+        for lane in range(_LANES):
+            address = addresses[row, lane]
+            to[row, lane] = address
+            low, high = min(low, np.uint64(address)), max(high, address)
+        spans[0, its_site], spans[1, its_site] = np.int64(low), high
+        if number < 0 and len(moves):
+            for lane in range(_LANES):
+                if to[row, lane] >= 0:
+                    to[row, lane] += moves[(to[row, lane] - s.FIRST_ADDRESS) >> 32]
+        if not len(values):
+            continue
+        for lane in range(_LANES):
+            values[row, lane] = np.nan
+        if number < 0 or operations[number, s.KIND] != s.STORE or operations[number, s.COUNT] != 1:
+            continue
+        kind, width = kinds[its_site, 0], kinds[its_site, 1]
+        if width < 0:
+            return row
+        while width and lanes:
+            lane = lowest(lanes)
+            lanes &= lanes - 1
+            values[row, lane] = _number(bits[row].ctypes.data + 8 * lane, kind, width, halves)
+    return len(site)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from smemviz.engines.lockstep.ptx.compiled import state as s
+from smemviz.engines.lockstep.ptx.compiled.moving import ALL_LANES, lowest
 from smemviz.model.counting.jit import borrowed, compiled, inlined
 
 _LANES = 32
@@ -86,18 +87,6 @@ def _is_well(
     return True
 
 
-@compiled
-def _is_left_alone(addresses: Any, memory: Any) -> bool:
-    """Whether all lanes touch one piece of global memory, which nobody looks at for races."""
-    some = np.int64(-1)
-    for lane in range(_LANES):
-        some = max(some, addresses[lane])
-    odd, piece = np.int64(0), (some - s.FIRST_ADDRESS) >> 32
-    for lane in range(_LANES):
-        odd |= 0 if addresses[lane] < 0 else (addresses[lane] - s.FIRST_ADDRESS >> 32) ^ piece
-    return bool(odd == 0 and memory[piece, s.MARKS] < 0)
-
-
 @inlined
 def _loaded_too(seen: int, mine: int, first_of_warp: int) -> int:
     """Return the number of a cell that others had only loaded, when a thread loads it too; ``mine`` is of it alone."""
@@ -148,7 +137,7 @@ def _settle_neighbours(
     odd = np.int64(0)
     for lane in range(_LANES):
         odd |= addresses[lane] - addresses[0] - (lane << shift)
-    if odd or addresses[0] < 0:
+    if odd:
         return False
     cells = cells[first : first + _LANES]
     if unwritten:
@@ -190,7 +179,9 @@ def settle(
     slots, shared_start = state[s.SLOTS], state[s.SHARED_START]
     for row in range(state[s.SETTLED], state[s.ROWS]):
         number, epoch = meta[row, s.OPERATION], meta[row, s.EPOCH]
-        of_block = number >= 0
+        of_block, lanes = number >= 0, meta[row, s.LANES]
+        if not meta[row, s.WATCHED]:
+            continue
         if of_block and all_rows == 0 and not state[s.STORES] and not state[s.UNWRITTEN]:
             continue
         if meta[row, s.PATTERN] >= 0:  # of which the address of the first lane is there
@@ -198,8 +189,6 @@ def settle(
             by = addresses[row, 0] - kept[0]
             for lane in range(_LANES):
                 addresses[row, lane] = kept[lane] + by
-        if not of_block and _is_left_alone(addresses[row], memory):
-            continue
         if epoch >= 1 << _EPOCH_BITS:
             return False
         operation = operations[number if of_block else ~number]
@@ -217,7 +206,7 @@ def settle(
         its = addresses[row]
         over: Any = epoch if of_block else np.int64(0)  # what is in shared memory since before a barrier
         loads = of_block and effect == s.LOAD
-        if parts == 1 and its[0] >= 0:
+        if parts == 1 and lanes == ALL_LANES:
             first, unwritten = (its[0] >> shift) - start, state[s.UNWRITTEN]
             if not of_block:
                 piece = memory[(its[0] - s.FIRST_ADDRESS) >> 32]
@@ -226,10 +215,10 @@ def settle(
                 its, first, shift, cells, written, unwritten, first_of_warp, now, effect, over, loads
             ):
                 continue
-        for lane in range(_LANES):
+        while lanes:
+            lane = lowest(lanes)
+            lanes &= lanes - 1
             address = its[lane]
-            if address < 0:
-                continue
             if kind == s.LOAD and 0 < lane < _LANES - 1 and its[lane - 1] == address == its[lane + 1]:
                 continue
             first = (address >> shift) - start

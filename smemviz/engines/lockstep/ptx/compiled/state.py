@@ -41,8 +41,8 @@ UNITS = 49  # of each site, a power of two of the bytes that a request may move 
 COUNTED = 50  # whether requests of all blocks but the logged ones are only counted
 TABLE = 51
 
-# -- columns of a request
-SITE, OF_BLOCK, OF_WARP, STEP, EPOCH, PHASE, CHANGED, OPERATION, PATTERN, META_COLUMNS = range(10)
+# -- columns of a request; WATCHED tells whether it is looked at for races
+SITE, OF_BLOCK, OF_WARP, STEP, EPOCH, PHASE, CHANGED, OPERATION, PATTERN, LANES, WATCHED, META_COLUMNS = range(12)
 
 # -- columns of an operation, an instruction that touches memory
 KIND, SPACE, WIDTH, COUNT, SHARED_SITE, GLOBAL_SITE, UPDATE, TYPE, STRONG, OPERATION_COLUMNS = range(10)
@@ -54,8 +54,9 @@ UNSIGNED, SIGNED, FLOAT = 0, 1, 2
 
 # -- columns of the pattern of an operation, what all lanes asked for the last time: the row of its addresses, -1 for
 # none; what these are more in the window of a generic address; how far the first may go, where that memory is, and what
-# it may not have in common with the first one kept; how lanes lie to each other; whether another is still worth it
-ROW, WINDOW, FIRST_FROM, FIRST_TO, BASE, APART_BY, SHAPE, CREDIT, IS_SHARED, PATTERN_COLUMNS = range(10)
+# it may not have in common with the first one kept; how lanes lie to each other; whether another is still worth it; and
+# WATCHED as of a request
+ROW, WINDOW, FIRST_FROM, FIRST_TO, BASE, APART_BY, SHAPE, CREDIT, IS_SHARED, LOOKED_AT, PATTERN_COLUMNS = range(11)
 ANY_SHAPE, SIDE_BY_SIDE, SAME_PLACE, APART = range(4)
 MOST_PATTERNS = 512
 MOST_CREDIT = 64

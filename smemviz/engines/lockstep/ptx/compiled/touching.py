@@ -16,9 +16,11 @@ from smemviz.engines.lockstep.ptx.compiled.moving import (
     double_at,
     float_at,
     get,
+    lowest,
     move,
     moved_otherwise,
     number_at,
+    ones,
     put,
     put_double,
     put_float,
@@ -26,13 +28,13 @@ from smemviz.engines.lockstep.ptx.compiled.moving import (
     put_short,
     shape_of,
     short_at,
-    word_at,
 )
 from smemviz.model.counting.jit import called_by_address, compiled, inlined, pointer
 
 _SHARED_WINDOW, _LOCAL_WINDOW, _WINDOW_END = 1 << 40, 2 << 40, 3 << 40
 _NO_ADDRESS = 1 << 62
 _CALLED = "int64(int64, int64, int64)"
+_FEW = 8  # lanes, that go one by one
 
 
 @compiled
@@ -107,6 +109,15 @@ def _pattern_of(state: Any, number: int) -> Any:
 def _range(addresses: Any, mask: int, window: int, touched: Any) -> Any:
     """Return the lowest and the highest address of some lanes and the bits that any has; note them as a request."""
     low, high, bits = np.int64(_NO_ADDRESS), np.int64(-1), np.int64(0)
+    if ones(mask) <= _FEW:
+        for lane in range(LANES):
+            touched[lane] = -1
+        while mask:
+            lane = lowest(mask)
+            mask &= mask - 1
+            touched[lane] = address = addresses[lane] - window
+            low, high, bits = min(low, address), max(high, address), bits | address
+        return low, high, bits
     for lane in range(LANES):
         on = -(mask >> lane & 1)  # without a branch, so that it becomes vector code
         address = (addresses[lane] - window) & on
@@ -118,7 +129,17 @@ def _range(addresses: Any, mask: int, window: int, touched: Any) -> Any:
 
 
 @compiled
-def _learn(state: Any, number: int, addresses: Any, window: int, bounds: Any, base: int, site: int, shared: Any) -> Any:
+def _learn(
+    state: Any,
+    number: int,
+    addresses: Any,
+    window: int,
+    bounds: Any,
+    base: int,
+    site: int,
+    shared: Any,
+    watched: Any,
+) -> Any:
     """Keep a request of all lanes as the pattern of its operation; returns its row, -1 where it is not worth it.
 
     ``bounds`` are of its lowest and highest address and of the memory that they are in, which is at ``base``.
@@ -135,7 +156,7 @@ def _learn(state: Any, number: int, addresses: Any, window: int, bounds: Any, ba
     put_number(state[s.PATTERN_SITES] + 8 * row, np.int64(site))
     low, high, start, end = bounds
     unit = number_at(state[s.UNITS] + 8 * site)
-    pattern[s.ROW], pattern[s.WINDOW], pattern[s.IS_SHARED] = row, window, shared
+    pattern[s.ROW], pattern[s.WINDOW], pattern[s.IS_SHARED], pattern[s.LOOKED_AT] = row, window, shared, watched
     pattern[s.FIRST_FROM] = start - (low - kept[0]) + window
     pattern[s.FIRST_TO] = end - size - (high - kept[0]) + window
     pattern[s.BASE] = base - window
@@ -147,13 +168,16 @@ def _learn(state: Any, number: int, addresses: Any, window: int, bounds: Any, ba
 
 
 @inlined
-def _note(state: Any, row: int, warp: int, site: int, changed: int, number: int, its_pattern: Any) -> None:
+def _note(
+    state: Any, row: int, warp: int, site: int, changed: int, number: int, its_pattern: Any, lanes: Any, watched: Any
+) -> None:
     """Note what is known of a request, the last one, but for its addresses."""
     known = numba.carray(pointer(state[s.META] + 8 * s.META_COLUMNS * row), (s.META_COLUMNS,), np.int64)
     of_warp = numba.carray(pointer(state[s.WARPS] + 8 * s.WARP_COLUMNS * warp), (s.WARP_COLUMNS,), np.int64)
     known[s.SITE], known[s.OF_BLOCK], known[s.OF_WARP] = site, state[s.BLOCK], warp
     known[s.STEP], known[s.EPOCH], known[s.PHASE] = of_warp[s.STEPS], of_warp[s.EPOCHS], of_warp[s.PHASES]
     known[s.CHANGED], known[s.OPERATION], known[s.PATTERN] = changed, number, its_pattern
+    known[s.LANES], known[s.WATCHED] = lanes, watched
     of_warp[s.STEPS] += 1
     state[s.ROWS] = row + 1
 
@@ -180,8 +204,9 @@ def _is_as_before(state: Any, number: int, addresses: Any) -> bool:
         state[s.CHANGES] += 1
     if shared and kind != s.LOAD:
         state[s.STORES] = 1
+    watched = np.int64(pattern[s.LOOKED_AT])
     put_number(state[s.ADDRESSES] + 8 * LANES * row, at - pattern[s.WINDOW])
-    _note(state, row, state[s.WARP], -1, changed, number if shared else ~number, its_row)
+    _note(state, row, state[s.WARP], -1, changed, number if shared else ~number, its_row, np.int64(ALL_LANES), watched)
     times = state[s.PATTERN_TIMES] + 8 * its_row
     put_number(times, number_at(times) + 1)
     pattern[s.CREDIT] = s.MOST_CREDIT
@@ -207,16 +232,14 @@ def _access(state_at: int, number: int, mask: int) -> int:
     touched = numba.carray(pointer(state[s.ADDRESSES] + 8 * LANES * row), (LANES,), np.int64)
     window = 0
     if space == s.GENERIC:
-        lane = 0
-        while not mask >> lane & 1:
-            lane += 1
-        space = _space_of(addresses[lane])  # of all lanes, or some would be out of bounds
+        space = _space_of(addresses[lowest(mask)])  # of all lanes, or some would be out of bounds
         window = 0 if space == s.GLOBAL else _SHARED_WINDOW if space == s.SHARED_SPACE else _LOCAL_WINDOW
     low, high, bits = _range(addresses, mask, window, touched)
     if bits & (min(size, 16) - 1):
         return s.SUSPECT
     changed = 0
     stride = 0
+    watched, lanes = np.int64(1), mask
     if space == s.GLOBAL:
         allocation, last = (low - s.FIRST_ADDRESS) >> 32, (high - s.FIRST_ADDRESS) >> 32
         if allocation < 0 or last >= state[s.ALLOCATIONS]:
@@ -225,12 +248,15 @@ def _access(state_at: int, number: int, mask: int) -> int:
         start, end = memory[allocation, s.START], memory[allocation, s.START] + memory[allocation, s.NBYTES]
         base = memory[allocation, s.DATA] - start
         if allocation != last:  # lanes with memory of their own each
-            for lane in range(LANES):
-                if mask >> lane & 1:
-                    own = memory[(touched[lane] - s.FIRST_ADDRESS) >> 32]
-                    if touched[lane] < own[s.START] or touched[lane] + size > own[s.START] + own[s.NBYTES]:
-                        return s.SUSPECT
-            start, end = low, high + size
+            while lanes:
+                lane = lowest(lanes)
+                lanes &= lanes - 1
+                own = memory[(touched[lane] - s.FIRST_ADDRESS) >> 32]
+                if touched[lane] < own[s.START] or touched[lane] + size > own[s.START] + own[s.NBYTES]:
+                    return s.SUSPECT
+            start, end, lanes = low, high + size, mask
+        elif memory[allocation, s.MARKS] < 0:
+            watched = np.int64(0)
     elif space == s.SHARED_SPACE:
         start, end = state[s.SHARED_START], state[s.SHARED_START] + state[s.SHARED_BYTES]
         base = state[s.SHARED] - start
@@ -241,18 +267,19 @@ def _access(state_at: int, number: int, mask: int) -> int:
     if low < start or high + size > end:
         return s.SUSPECT
     if kind == s.CHANGE or (space == s.GLOBAL and allocation != last):
-        for lane in range(LANES):
-            if mask >> lane & 1:
-                if space == s.GLOBAL:
-                    own = memory[(touched[lane] - s.FIRST_ADDRESS) >> 32]
-                    base = own[s.DATA] - own[s.START]
-                if kind == s.CHANGE:
-                    place = base + touched[lane] + stride * lane
-                    old = get(place, width)
-                    _change(operation, place, first + width * lane, second + width * lane)
-                    changed |= (old != get(place, width)) << lane
-                else:
-                    changed |= move(kind, width, count, np.int64(1) << lane, base, stride, touched, first, s.ANY_SHAPE)
+        while lanes:
+            lane = lowest(lanes)
+            lanes &= lanes - 1
+            if space == s.GLOBAL:
+                own = memory[(touched[lane] - s.FIRST_ADDRESS) >> 32]
+                base = own[s.DATA] - own[s.START]
+            if kind == s.CHANGE:
+                place = base + touched[lane] + stride * lane
+                old = get(place, width)
+                _change(operation, place, first + width * lane, second + width * lane)
+                changed |= (old != get(place, width)) << lane
+            else:
+                changed |= move(kind, width, count, np.int64(1) << lane, base, stride, touched, first, s.ANY_SHAPE)
     else:
         changed = move(kind, width, count, mask, base, stride, touched, first, s.ANY_SHAPE)
     if changed and space != s.LOCAL_SPACE:
@@ -263,19 +290,19 @@ def _access(state_at: int, number: int, mask: int) -> int:
         return s.GO_ON
     if kind == s.STORE and count == 1 and space == s.SHARED_SPACE and not state[s.LEARNS]:
         stored = numba.carray(pointer(state[s.BITS] + 8 * LANES * row), (LANES,), np.uint64)
-        if width == 4:
-            for lane in range(LANES):
-                stored[lane] = word_at(first + 4 * lane)
-        else:
-            for lane in range(LANES):
-                stored[lane] = get(first + width * lane, width)
+        lanes = mask
+        while lanes:
+            lane = lowest(lanes)
+            lanes &= lanes - 1
+            stored[lane] = get(first + width * lane, width)
     if space == s.SHARED_SPACE and kind != s.LOAD:
         state[s.STORES] = 1
     its_pattern = np.int64(-1)
     shared = space == s.SHARED_SPACE
     if state[s.LEARNS] and mask == ALL_LANES and kind != s.CHANGE and (shared or allocation == last):
-        its_pattern = _learn(state, number, addresses, window, (low, high, start, end), base, site, shared)
-    _note(state, row, warp, site if its_pattern < 0 else -1, changed, number if shared else ~number, its_pattern)
+        its_pattern = _learn(state, number, addresses, window, (low, high, start, end), base, site, shared, watched)
+    its_site = site if its_pattern < 0 else -1
+    _note(state, row, warp, its_site, changed, number if shared else ~number, its_pattern, mask, watched)
     return s.GO_ON
 
 

@@ -159,7 +159,7 @@ def execute(
     finally:
         del memory.allocations[stays:]
     made, findings = done.result(entry.line, (*ready.layout.placed, *arrays))
-    return with_names(made), findings
+    return with_names(made, done.log.spans), findings
 
 
 def _place_parameters(memory: GlobalMemory, parameters: Mapping[str, NDArray[np.uint8]]) -> dict[str, int]:

@@ -1,0 +1,72 @@
+"""What each thread of a launch that runs compiled adds to its log."""
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smemviz.model.counting.summary import Counting
+from smemviz.recordings.data import WARP_SIZE, Requests, Site
+
+_ROOM = 1 << 18  # rows there is room for at first: memory that is not written takes none
+
+
+class Share:
+    """Requests of some blocks, in the order of blocks and of each warp's steps: those that are kept, and counts.
+
+    Kept ones are written into tables with room for more, for to put parts together takes longer than all else.
+    """
+
+    def __init__(self, sites: Sequence[Site], *, stores: bool) -> None:
+        """``stores`` tells whether any of them stores a value in shared memory.
+
+        ``spans`` are the lowest and the highest address of each site, (2, sites), -1 where it made no request.
+        """
+        self.spans = np.full((2, len(sites)), -1, np.int64)
+        self.counting = Counting(sites)
+        self._is_counted = False
+        self._stores = stores
+        self._rows = 0
+        self._tables = self._of(_ROOM)
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def _of(self, rows: int) -> Requests:
+        site, warp, step, epoch = (np.empty(rows, np.int32) for _ in range(4))
+        values = np.empty((rows if self._stores else 0, WARP_SIZE))
+        addresses, block = np.empty((rows, WARP_SIZE), np.int64), np.empty(rows, np.int64)
+        return Requests(addresses, site, block, warp, step, epoch, values)
+
+    def room(self, rows: int) -> Requests:
+        """Return places for so many requests, to be written; there is none for values where there are no stores."""
+        first, self._rows = self._rows, self._rows + rows
+        if self._rows > len(self._tables):
+            before, self._tables = self._tables, self._of(2 * self._rows)
+            for column in fields(before):
+                table = getattr(before, column.name)[:first]
+                getattr(self._tables, column.name)[: len(table)] = table
+        return self._tables.select(slice(first, self._rows))
+
+    def count(self, chosen: NDArray[np.int64]) -> None:
+        """Count what was kept until now; of that the chosen blocks stay."""
+        if self._is_counted:
+            return
+        self._is_counted = True
+        kept = self._tables.select(slice(self._rows))
+        self.counting.add_rows(kept.addresses, kept.site.astype(np.int64))
+        rows = np.flatnonzero(np.isin(kept.block, chosen))
+        self._rows = len(rows)
+        for column in fields(kept):
+            if len(table := getattr(kept, column.name)):
+                table[: len(rows)] = table[rows]
+
+    def kept(self) -> Requests:
+        """Return what is kept, and give back the room for more: the last that a share is asked for."""
+        for column in fields(self._tables):
+            table = getattr(self._tables, column.name)
+            table.resize((min(len(table), self._rows), *table.shape[1:]), refcheck=False)
+        if self._stores:
+            return self._tables
+        return replace(self._tables, values=np.broadcast_to(np.nan, (self._rows, WARP_SIZE)))
