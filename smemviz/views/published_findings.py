@@ -4,13 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from smemviz.i18n import N_, _
+from smemviz.i18n import N_, _, spoken
+from smemviz.model.counting.costs import cached
 from smemviz.model.counting.matmul import traffic
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.recordings.data import Launch, SiteSummary
 from smemviz.recordings.recording import Recording
-from smemviz.wording.explanations import explain
+from smemviz.wording.explanations import Explaining
 from smemviz.wording.impact import clock_mhz
 from smemviz.wording.labels import count, duration, listed, number, percent, sentences
 
@@ -136,8 +137,13 @@ def _pad_of_one(recording: Recording) -> Published:
         _("one element is not always enough"),
         _("compute capability 3.x"),
         _listed([f"{rows[i].wavefronts:,}" for i in (store, load)]),
-        explain(launch, _KEPLER)[load].fix or "",
+        _fix_on_kepler(launch, load, spoken()),
     )
+
+
+@cached
+def _fix_on_kepler(launch: Launch, site: int, _language: str) -> str:
+    return Explaining(launch, _KEPLER).site(site).fix or ""
 
 
 def _reverse(recording: Recording) -> tuple[Published, ...]:
