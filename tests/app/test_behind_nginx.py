@@ -8,7 +8,6 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,7 +30,7 @@ http {{
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+def site(tmp_path):
     """Serve behind nginx; yields its port and the process of smemviz."""
     text = DOCUMENT.read_text(encoding="utf-8")
     given = re.search(r"```nginx\n(.*?)```", text, re.DOTALL)
@@ -67,7 +66,7 @@ def site(tmp_path: Path) -> Iterator[tuple[int, subprocess.Popen[str]]]:
             smemviz.communicate(timeout=LONGEST)
 
 
-def ask(port: int, path: str, body: object = None, **headers: str) -> tuple[int, str]:
+def ask(port, path, body=None, **headers):
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -85,7 +84,7 @@ def ask(port: int, path: str, body: object = None, **headers: str) -> tuple[int,
 
 
 @pytest.mark.exhaustive
-def test_it_is_served_below_a_path_over_tls_and_knows_who_asks(site: tuple[int, subprocess.Popen[str]]) -> None:
+def test_it_is_served_below_a_path_over_tls_and_knows_who_asks(site):
     port, smemviz = site
     status, page = ask(port, "/smemviz/")
     assert status == 200

@@ -5,7 +5,7 @@ import re
 import pytest
 from helpers.pages import headline, knob, query
 from helpers.waiting import settle
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
@@ -16,26 +16,26 @@ PADDED = "/kernel?file=square&kernel=set_row_read_col_pad"
 TRANSPOSE = "/kernel?file=square&kernel=set_row_read_col"
 
 
-def now(page: Page, text: str) -> None:
+def now(page, text):
     expect(page.locator("#position-text")).to_have_text(text)
 
 
-def fact(page: Page, name: str) -> str:
+def fact(page, name):
     return page.locator("#facts div", has=page.get_by_text(name, exact=True)).locator("dd").inner_text()
 
 
-def choose(page: Page, name: str, option: str) -> None:
+def choose(page, name, option):
     page.get_by_role("textbox", name=name, exact=True).click()
     page.get_by_role("option", name=option, exact=True).click()
 
 
-def lanes_in_tile(page: Page) -> list[str]:
+def lanes_in_tile(page):
     expect(page.locator("#tile svg text").first).to_be_visible()
     return page.locator("#tile svg text.hot").all_text_contents()
 
 
 @pytest.mark.smoke
-def test_from_the_gallery_to_the_conflict_and_its_fix(page: Page) -> None:
+def test_from_the_gallery_to_the_conflict_and_its_fix(page):
     page.set_viewport_size({"width": 1440, "height": 1000})  # where there is room for every lane
     page.goto("/")
     card = page.get_by_role("article").filter(has=page.get_by_role("heading", name="square"))
@@ -75,7 +75,7 @@ def test_from_the_gallery_to_the_conflict_and_its_fix(page: Page) -> None:
     assert fact(page, "shared bytes") == "4,096"
 
 
-def test_playback_steps_through_the_block_and_fills_the_tile(page: Page) -> None:
+def test_playback_steps_through_the_block_and_fills_the_tile(page):
     page.goto(TRANSPOSE + "&BDIMX=16")
     load = "load by warp 0, step 1: 32 lanes, 8 wavefronts where 1 would do"
     now(page, f"9 of 24: {load}")
@@ -102,7 +102,7 @@ def test_playback_steps_through_the_block_and_fills_the_tile(page: Page) -> None
     expect(page.get_by_role("button", name="Play")).to_be_visible()
 
 
-def test_playing_can_be_paused(page: Page) -> None:
+def test_playing_can_be_paused(page):
     page.goto(TRANSPOSE + "&site=0&warp=0&step=0&speed=1")
     now(page, "1 of 96: store by warp 0, step 0: 32 lanes, 1 wavefront")
     page.get_by_role("button", name="Play").click()
@@ -116,7 +116,7 @@ def test_playing_can_be_paused(page: Page) -> None:
     now(page, paused)
 
 
-def test_arrow_keys_in_the_source_go_from_site_to_site(page: Page) -> None:
+def test_arrow_keys_in_the_source_go_from_site_to_site(page):
     page.goto(TRANSPOSE)
     chosen = page.locator("#source button[aria-pressed=true]")
     expect(chosen).to_contain_text("tile[tx, ty]")
@@ -131,7 +131,7 @@ def test_arrow_keys_in_the_source_go_from_site_to_site(page: Page) -> None:
     expect(chosen).to_contain_text("tile[ty, tx]")
 
 
-def test_a_cell_of_the_warps_picture_selects_its_warp_and_site(page: Page) -> None:
+def test_a_cell_of_the_warps_picture_selects_its_warp_and_site(page):
     page.goto(TRANSPOSE)
     now(page, "33 of 96: load by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do")
     settle(page)
@@ -146,7 +146,7 @@ def test_a_cell_of_the_warps_picture_selects_its_warp_and_site(page: Page) -> No
     assert query(page)["site"] == ["1"]
 
 
-def test_a_copied_link_shows_what_the_sender_saw(page: Page) -> None:
+def test_a_copied_link_shows_what_the_sender_saw(page):
     page.goto(PADDED + "&IPAD=0&cc=8.6&view=physical&banks=16&site=1&warp=3&step=1&theme=dark")
     headline(page, PADDED_CONFLICT)
     now(page, "36 of 96: load by warp 3, step 1: 32 lanes, 32 wavefronts where 1 would do")
@@ -163,7 +163,7 @@ def test_a_copied_link_shows_what_the_sender_saw(page: Page) -> None:
     expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")
 
 
-def test_back_returns_to_the_constants_before(page: Page) -> None:
+def test_back_returns_to_the_constants_before(page):
     page.goto(PADDED)
     headline(page, NO_CONFLICT)
     now(page, "33 of 96: load by warp 0, step 1: 32 lanes, 1 wavefront")
@@ -185,7 +185,7 @@ def test_back_returns_to_the_constants_before(page: Page) -> None:
     expect(page.get_by_label("IPAD", exact=True)).to_have_value("0")
 
 
-def test_setting_a_computed_constant_overrides_it(page: Page) -> None:
+def test_setting_a_computed_constant_overrides_it(page):
     page.goto(PADDED)
     headline(page, NO_CONFLICT)
     knob(page, "PITCH", 48)
@@ -196,7 +196,7 @@ def test_setting_a_computed_constant_overrides_it(page: Page) -> None:
     expect(page.get_by_label("PITCH", exact=True)).to_have_value("33")
 
 
-def test_the_controls_of_the_next_file_are_filled_too(page: Page) -> None:
+def test_the_controls_of_the_next_file_are_filled_too(page):
     page.goto(TRANSPOSE)
     headline(page, CONFLICT)
     page.get_by_role("link", name="Gallery").click()
@@ -208,7 +208,7 @@ def test_the_controls_of_the_next_file_are_filled_too(page: Page) -> None:
     expect(page.get_by_role("radio", name="Recording")).to_be_checked()
 
 
-def test_an_impossible_block_is_refused_in_words_and_the_page_stays_usable(page: Page) -> None:
+def test_an_impossible_block_is_refused_in_words_and_the_page_stays_usable(page):
     page.goto(PADDED)
     headline(page, NO_CONFLICT)
     knob(page, "BDIMX", 64)
@@ -221,7 +221,7 @@ def test_an_impossible_block_is_refused_in_words_and_the_page_stays_usable(page:
     assert fact(page, "block") == "16 x 16 x 1"
 
 
-def test_the_same_recording_is_counted_for_another_gpu(page: Page) -> None:
+def test_the_same_recording_is_counted_for_another_gpu(page):
     page.goto("/kernel?file=rectangle&kernel=set_row_read_col")
     headline(page, "240 excess wavefronts, all on line 55, 16-way")
     # CUDA C programming guide, 3.x in 8-byte mode: document 004's 8-way.
@@ -231,7 +231,7 @@ def test_the_same_recording_is_counted_for_another_gpu(page: Page) -> None:
     expect(page.locator("#origin")).to_contain_text("recorded on NVIDIA H200")
 
 
-def test_a_lockstep_run_can_stand_beside_the_recording(page: Page) -> None:
+def test_a_lockstep_run_can_stand_beside_the_recording(page):
     page.goto(TRANSPOSE)
     headline(page, CONFLICT)
     page.get_by_text("Lockstep run").click()
@@ -240,7 +240,7 @@ def test_a_lockstep_run_can_stand_beside_the_recording(page: Page) -> None:
     assert query(page)["source"] == ["lockstep"]
 
 
-def test_launches_blocks_arrays_and_constants_of_every_kind_can_be_chosen(page: Page) -> None:
+def test_launches_blocks_arrays_and_constants_of_every_kind_can_be_chosen(page):
     page.goto("/")
     page.get_by_role("link", name="shuffle (2)").click()
     headline(page, "16 excess wavefronts, all on line 32, 2-way")  # 2 blocks x 2 warps x 2 steps x 4
@@ -263,21 +263,21 @@ def test_launches_blocks_arrays_and_constants_of_every_kind_can_be_chosen(page: 
     assert not any(name.isupper() for name in query(page))
 
 
-def test_a_mistake_met_while_running_is_named_with_its_line(page: Page) -> None:
+def test_a_mistake_met_while_running_is_named_with_its_line(page):
     page.goto("/kernel?file=many&HALF=16")
     expect(page.locator("#why")).to_contain_text("Out of bounds")
     expect(page.locator("#why")).to_contain_text(re.compile(r"Line 29: block .*, thread"))
     expect(page.locator("#why")).to_contain_text("sums[2] is outside shape (2,)")
 
 
-def test_a_file_that_is_not_served_is_not_read(page: Page) -> None:
+def test_a_file_that_is_not_served_is_not_read(page):
     for file in ("/etc/passwd", "../pyproject", "kernels/square.py"):
         page.goto(f"/kernel?file={file}")
         headline(page, "Not here")
         expect(page.get_by_role("main")).to_contain_text("not served here")
 
 
-def test_the_theme_follows_the_system_and_the_toggle_is_in_the_url(page: Page) -> None:
+def test_the_theme_follows_the_system_and_the_toggle_is_in_the_url(page):
     page.emulate_media(color_scheme="dark")
     page.goto("/")
     expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")

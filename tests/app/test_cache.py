@@ -9,11 +9,9 @@ import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from dash import Dash
 from flask import Flask
 from helpers.callbacks import send
 
@@ -28,11 +26,11 @@ from smemviz.paths import kernels_dir
 ROOM = 40_000  # ten thousand for each visitor
 
 
-def texts() -> Cache[str, str]:
+def texts():
     return Cache(ROOM)
 
 
-def test_a_result_is_worked_out_once() -> None:
+def test_a_result_is_worked_out_once():
     cache, made = texts(), []
     for _ in range(2):
         assert cache.once("key", lambda: made.append(1) or "value") == "value"  # type: ignore[func-returns-value]
@@ -40,10 +38,10 @@ def test_a_result_is_worked_out_once() -> None:
     assert cache.get("key") == "value"
 
 
-def test_who_asks_for_what_is_coming_waits_and_nobody_else_does() -> None:
+def test_who_asks_for_what_is_coming_waits_and_nobody_else_does():
     cache, begun, may_end = texts(), threading.Event(), threading.Event()
 
-    def slowly() -> str:
+    def slowly():
         begun.set()
         assert may_end.wait(60)
         return "slow"
@@ -58,14 +56,14 @@ def test_who_asks_for_what_is_coming_waits_and_nobody_else_does() -> None:
         assert [one.result(60) for one in asked] == ["slow", "slow"]
 
 
-def test_what_failed_is_tried_again() -> None:
+def test_what_failed_is_tried_again():
     cache = texts()
     with pytest.raises(ZeroDivisionError):
         cache.once("key", lambda: str(1 // 0))
     assert cache.once("key", lambda: "value") == "value"
 
 
-def test_the_latest_stay() -> None:
+def test_the_latest_stay():
     cache = texts()
     for key in ("a", "b", "a", "c", "d"):
         if cache.get(key) is None:
@@ -75,7 +73,7 @@ def test_the_latest_stay() -> None:
     assert [key for key in ("a", "c", "d", "large") if cache.get(key)] == ["large"]
 
 
-def test_a_visitor_takes_no_room_from_another() -> None:
+def test_a_visitor_takes_no_room_from_another():
     cache, server = texts(), Flask("test")
     with server.test_request_context(environ_base={"REMOTE_ADDR": "192.0.2.1"}):
         cache.keep("of one", "x" * 2000)
@@ -91,14 +89,14 @@ def test_a_visitor_takes_no_room_from_another() -> None:
     assert len([n for n in range(100) if cache.get(f"of many {n}")]) == ROOM // 3100
 
 
-def test_a_long_key_weighs_too() -> None:
+def test_a_long_key_weighs_too():
     cache = texts()
     for n in range(100):
         cache.keep(str(n) + "k" * 2000, "")
     assert len([n for n in range(100) if cache.get(str(n) + "k" * 2000) is not None]) == 3
 
 
-def used_by(make: object) -> tuple[object, int]:
+def used_by(make):
     gc.collect()
     tracemalloc.start()
     try:
@@ -111,12 +109,12 @@ def used_by(make: object) -> tuple[object, int]:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("text", ["a;" * 2000, f"x = [{'1, ' * 2000}]"])
-def test_a_syntax_tree_weighs_what_it_takes(text: str) -> None:
+def test_a_syntax_tree_weighs_what_it_takes(text):
     tree, used = used_by(lambda: ast.parse(text))
     assert 0.7 < size_of(tree) / used < 1.3
 
 
-def test_a_run_weighs_its_arrays_too() -> None:
+def test_a_run_weighs_its_arrays_too():
     recording = run(kernels_dir() / "reverse.py", engine="lockstep")
     launch = recording.launches[0]
     grown = replace(launch, arrays=tuple(replace(launch.arrays[0], name=f"a{n}") for n in range(18_000)))
@@ -139,23 +137,23 @@ RUN = {"file": "reduce", "kernel": "halves"}
 
 
 @pytest.fixture
-def kernel(tmp_path: Path) -> Path:
+def kernel(tmp_path):
     return Path(shutil.copy(kernels_dir() / "reduce.py", tmp_path))
 
 
 @pytest.fixture
-def app(kernel: Path, monkeypatch: pytest.MonkeyPatch) -> Dash:
+def app(kernel, monkeypatch):
     monkeypatch.setattr(cache, "_STAMP_SECONDS", 0.0)
     return create_app([kernel], local=False)
 
 
 @pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def shown(monkeypatch):
     """Return the files that are looked up, as they are: nothing is while answers are known."""
     found: list[str] = []
     show = Library.show
 
-    def noted(library: Library, state: Any) -> Any:
+    def noted(library, state):
         found.append(state.file)
         return show(library, state)
 
@@ -163,19 +161,19 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def look_at(app: Dash, block: int = 0, run: dict[str, str] = RUN, **headers: str) -> Any:
+def look_at(app, block=0, run=RUN, **headers):
     values = {"run.data": run, "look.data": {"block": str(block)}}
     return send(app, "played.data", values, changed=["look.data"], headers=headers)
 
 
-def asks_each_time(app: Dash, run: dict[str, str], shown: list[str]) -> bool:
+def asks_each_time(app, run, shown):
     look_at(app, run=run)
     once = len(shown)
     look_at(app, run=run)
     return len(shown) > once > 0
 
 
-def test_the_same_question_is_answered_once(app: Dash, shown: list[str]) -> None:
+def test_the_same_question_is_answered_once(app, shown):
     first, asked = look_at(app), len(shown)
     again = look_at(app)
     assert first.json["response"]["played"]["data"]["block"]
@@ -186,7 +184,7 @@ def test_the_same_question_is_answered_once(app: Dash, shown: list[str]) -> None
     assert len(shown) > asked
 
 
-def test_an_answer_is_compressed_for_who_takes_it_so(app: Dash) -> None:
+def test_an_answer_is_compressed_for_who_takes_it_so(app):
     plain = look_at(app)
     packed = look_at(app, **{"Accept-Encoding": "br;q=1.0, gzip;q=0.8"})
     assert (plain.content_encoding, packed.content_encoding) == (None, "gzip")
@@ -195,7 +193,7 @@ def test_an_answer_is_compressed_for_who_takes_it_so(app: Dash) -> None:
     assert {answer.headers["Vary"] for answer in (plain, packed)} == {"Accept-Encoding"}
 
 
-def test_a_file_that_changes_is_looked_at_again(app: Dash, kernel: Path) -> None:
+def test_a_file_that_changes_is_looked_at_again(app, kernel):
     before = look_at(app)
     kernel.write_text(kernel.read_text("utf-8").replace("def halves(", "def other("), "utf-8")
     after = look_at(app)
@@ -204,7 +202,7 @@ def test_a_file_that_changes_is_looked_at_again(app: Dash, kernel: Path) -> None
     assert look_at(app).data != after.data
 
 
-def test_each_language_has_its_answers(app: Dash) -> None:
+def test_each_language_has_its_answers(app):
     values = {"run.data": RUN | {"THREADS": "0"}, "look.data": {}}  # which is refused, in words
     said = [
         send(app, "notices.html", values, changed=["run.data"], headers={"Accept-Language": language}).data
@@ -214,7 +212,7 @@ def test_each_language_has_its_answers(app: Dash) -> None:
     assert said[:2] == said[2:]
 
 
-def test_texts_of_the_editor_are_asked_for_anew(app: Dash, shown: list[str]) -> None:
+def test_texts_of_the_editor_are_asked_for_anew(app, shown):
     values = {"run.data": {}, "editor-text.data": {"source": TEXT, "at": "1"}}
     for _ in range(2):
         answer = send(app, "editor-answer.data", values, changed=["editor-text.data"])
@@ -223,7 +221,7 @@ def test_texts_of_the_editor_are_asked_for_anew(app: Dash, shown: list[str]) -> 
     assert asks_each_time(app, {"file": name}, shown)
 
 
-def test_that_a_server_is_busy_is_not_kept(app: Dash, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_a_server_is_busy_is_not_kept(app, monkeypatch):
     run = RUN | {"THREADS": "64"}
     sandbox = "smemviz.engines.sandbox.Supervisor.run"
     with monkeypatch.context() as busy:
@@ -232,5 +230,5 @@ def test_that_a_server_is_busy_is_not_kept(app: Dash, monkeypatch: pytest.Monkey
     assert look_at(app, run=run).json["response"]["played"]["data"]["block"]
 
 
-def test_a_dashboard_on_ones_own_machine_keeps_none(kernel: Path, shown: list[str]) -> None:
+def test_a_dashboard_on_ones_own_machine_keeps_none(kernel, shown):
     assert asks_each_time(create_app([kernel]), RUN, shown)

@@ -2,15 +2,13 @@
 
 import csv
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 from dash.development.base_component import Component
 from helpers.components import parts, text
 from helpers.revisions import commit
 from helpers.waiting import settle
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from smemviz.app.components.launches import SEVERAL
 from smemviz.app.file_names import COMPILED
@@ -20,7 +18,6 @@ from smemviz.app.pages.compare.compare_picks import entries, offered, picked
 from smemviz.app.pages.compare.compare_tables import compare_table, view_changes, view_compiled
 from smemviz.app.pages.kernel.run_view import _views_link
 from smemviz.app.tasks.stopwatch import Stopwatch
-from smemviz.app.texts import Texts
 from smemviz.frontends.cuda import nvrtc
 from smemviz.paths import kernels_dir
 from smemviz.views.comparison import compared, to_csv
@@ -28,12 +25,12 @@ from smemviz.views.comparison import compared, to_csv
 needs_nvrtc = pytest.mark.skipif(not nvrtc.available(), reason="needs NVRTC, the extra 'cpp'")
 
 
-def compare(served: Library, file: str, *kernels: str) -> dict[str, Any]:
+def compare(served, file, *kernels):
     query = {"file": file} | ({"launch": "\n".join(f"{file}:{kernel}" for kernel in kernels)} if kernels else {})
     return dict(view_compare(served, Stopwatch(), query, "light"))
 
 
-def tiles(filling: dict[str, Any]) -> list[tuple[str, str]]:
+def tiles(filling):
     """Return the name of each launch whose tile is shown, and what is said of the request."""
     panels = [one for one in filling["compare-tiles.children"] if "tile-of" in one.className]
     return [
@@ -41,35 +38,35 @@ def tiles(filling: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _text(part: Any) -> str:
+def _text(part):
     return part if isinstance(part, str) else str(part.children)
 
 
 @pytest.mark.exhaustive
-def test_two_launches_show_the_same_access(served: Library) -> None:
+def test_two_launches_show_the_same_access(served):
     assert tiles(compare(served, "square", "set_row_read_col", "set_row_read_col_pad")) == [
         ("set_row_read_col", "tile[tx, ty]: Load by warp 0, step 1: 32 lanes, 32 wavefronts where 1 would do"),
         ("set_row_read_col_pad", "tile[tx, ty]: Load by warp 0, step 1: 32 lanes, 1 wavefront"),
     ]
 
 
-def test_of_more_the_slowest_stands_beside_the_fastest(served: Library) -> None:
+def test_of_more_the_slowest_stands_beside_the_fastest(served):
     filling = compare(served, "square")
     assert [name for name, _ in tiles(filling)] == ["set_col_read_col", "set_row_read_row"]
     assert filling["compare-tiles.children"][-1].children == "Pick two launches to see the tiles of others."
 
 
-def test_launches_without_shared_memory_have_no_tile(served: Library) -> None:
+def test_launches_without_shared_memory_have_no_tile(served):
     assert compare(served, "matmul", "naive", "naive_swapped")["compare-tiles.children"] == []
 
 
-def test_sectors_are_drawn_where_they_differ(served: Library) -> None:
+def test_sectors_are_drawn_where_they_differ(served):
     assert compare(served, "square")["compare-sectors-panel.hidden"] is True
     assert compare(served, "stencil")["compare-sectors-panel.hidden"] is False
 
 
 @pytest.mark.browser
-def test_both_tiles_are_on_the_first_screen(page: Page) -> None:
+def test_both_tiles_are_on_the_first_screen(page):
     for width, height in ((1440, 900), (1024, 768)):
         page.set_viewport_size({"width": width, "height": height})
         page.goto("/compare?file=square&launch=square:set_row_read_col&launch=square:set_row_read_col_pad")
@@ -91,9 +88,7 @@ def test_both_tiles_are_on_the_first_screen(page: Page) -> None:
         (("tiled", "tiled_swapped"), ["coalesced", "not coalesced: a[first_row + tx, first + ty]"]),
     ],
 )
-def test_two_orders_of_the_indices_are_compared_by_whether_they_are_coalesced(
-    served: Library, kernels: tuple[str, ...], said: list[str]
-) -> None:
+def test_two_orders_of_the_indices_are_compared_by_whether_they_are_coalesced(served, kernels, said):
     query = {"file": "matmul", "source": "lockstep", "launch": SEVERAL.join(f"matmul:{kernel}" for kernel in kernels)}
     picks, _ = picked(served, query)
     rows = compared(entries(served, Stopwatch(), query, picks))
@@ -104,7 +99,7 @@ def test_two_orders_of_the_indices_are_compared_by_whether_they_are_coalesced(
     assert [record["global_accesses"] for record in csv.DictReader(to_csv(rows).splitlines())] == said
 
 
-def test_what_is_the_same_in_all_launches_is_said_once_below(served: Library) -> None:
+def test_what_is_the_same_in_all_launches_is_said_once_below(served):
     query = {"file": "square"}
     picks, _ = picked(served, query)
     rows = compared(entries(served, Stopwatch(), query, picks))
@@ -122,7 +117,7 @@ def test_what_is_the_same_in_all_launches_is_said_once_below(served: Library) ->
 
 
 @pytest.mark.browser
-def test_launches_are_searched_for(page: Page) -> None:
+def test_launches_are_searched_for(page):
     page.goto("/compare?file=square")
     search = page.get_by_placeholder("Search by file or kernel")
     search.fill("tiled_sw")
@@ -134,7 +129,7 @@ SQUARE = (kernels_dir() / "square.py").read_text(encoding="utf-8")
 
 
 @pytest.fixture
-def library(tmp_path: Path) -> Library:
+def library(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(SQUARE.replace("IPAD = 1", "IPAD = 0"), encoding="utf-8")
     commit(path)
@@ -142,7 +137,7 @@ def library(tmp_path: Path) -> Library:
     return Library([path])
 
 
-def said(parts: object) -> list[str]:
+def said(parts):
     if isinstance(parts, str):
         return [parts]
     if isinstance(parts, list | tuple):
@@ -150,17 +145,17 @@ def said(parts: object) -> list[str]:
     return said(getattr(parts, "children", None) or []) if isinstance(parts, Component) else []
 
 
-def rows(parts: list[Component], table: int) -> list[str]:
+def rows(parts, table):
     tables = [part.children for part in parts if getattr(part, "className", "") == "scroller"]
     return [" | ".join(said(row)) for row in tables[table].children[2].children]
 
 
-def test_nothing_is_compared_before_it_is_asked_for(library: Library) -> None:
+def test_nothing_is_compared_before_it_is_asked_for(library):
     assert view_changes(library, {"file": "mine"}) == []
     assert view_changes(library, {"file": "mine", "against": " "}) == []
 
 
-def test_a_revision_shows_totals_and_the_lines_that_changed(library: Library) -> None:
+def test_a_revision_shows_totals_and_the_lines_that_changed(library):
     parts = view_changes(library, {"file": "mine", "against": "HEAD"})
     assert said(parts[0]) == ["No launch is worse in B."]
     assert said(parts[1]) == ["A is HEAD, B is mine as this page shows it."]
@@ -170,12 +165,12 @@ def test_a_revision_shows_totals_and_the_lines_that_changed(library: Library) ->
     assert rows(parts, 1) == [f"{places} | tile[tx, ty] | shared load | 32 | 1,024 → 32 | 992 → 0 | 32 → 1 | -"]
 
 
-def test_constants_stand_for_what_was_before(library: Library) -> None:
+def test_constants_stand_for_what_was_before(library):
     parts = view_changes(library, {"file": "mine", "IPAD": "0", "against": "IPAD=1"})
     assert said(parts[0]) == ["Worse in B: set_row_read_col_pad in wavefronts; set_row_read_col_dyn_pad in wavefronts."]
 
 
-def test_counts_are_those_of_the_hardware_of_the_page(library: Library) -> None:
+def test_counts_are_those_of_the_hardware_of_the_page(library):
     """A row of 33 floats begins within a word of 8 bytes: of every second column, lanes 0 and 31 meet in one bank."""
     totals = {
         cc: rows(view_changes(library, {"file": "mine", "against": "HEAD", "cc": cc}), 0)[4] for cc in ("3.7", "3.7-8")
@@ -185,14 +180,14 @@ def test_counts_are_those_of_the_hardware_of_the_page(library: Library) -> None:
 
 
 @pytest.mark.exhaustive
-def test_no_revision_is_read_for_other_machines(library: Library, texts: Texts, tmp_path: Path) -> None:
+def test_no_revision_is_read_for_other_machines(library, texts, tmp_path):
     served = Library([tmp_path / "mine.py"], texts, local=False)
     refused = "mine: revisions are read only when the server is reachable from this machine alone"
     assert said(view_changes(served, {"file": "mine", "against": "HEAD"})) == [refused]
     assert said(view_changes(served, {"file": "mine", "against": "IPAD=0"})[0]) == ["No launch is worse in B."]
 
 
-def test_a_text_of_the_editor_is_run_in_the_sandbox(tmp_path: Path, texts: Texts) -> None:
+def test_a_text_of_the_editor_is_run_in_the_sandbox(tmp_path, texts):
     """Neither what is shown nor what it is compared with may reach Python's ``exec``."""
     trace = tmp_path / "trace"
     hostile = f"{SQUARE}\n\nif IPAD == 0:\n    open({str(trace)!r}, 'w')\n"
@@ -204,7 +199,7 @@ def test_a_text_of_the_editor_is_run_in_the_sandbox(tmp_path: Path, texts: Texts
     assert not trace.exists()
 
 
-def test_a_revision_and_constants_go_together(library: Library) -> None:
+def test_a_revision_and_constants_go_together(library):
     parts = view_changes(library, {"file": "mine", "against": "HEAD IPAD=1"})
     assert [len(rows(parts, 0)), len(parts)] == [6, 3]  # six launches, and no line changed
 
@@ -219,13 +214,13 @@ def test_a_revision_and_constants_go_together(library: Library) -> None:
         ("WIDE=1", "mine.py:1: there is no constant WIDE; the file has: BDIMX, BDIMY, IPAD, PITCH"),
     ],
 )
-def test_a_mistake_is_said_in_its_place(library: Library, against: str, error: str) -> None:
+def test_a_mistake_is_said_in_its_place(library, against, error):
     (alert,) = view_changes(library, {"file": "mine", "against": against})
     assert error in said(alert)[0]
 
 
 @pytest.mark.browser
-def test_what_is_compared_with_stands_in_the_address(page: Page) -> None:
+def test_what_is_compared_with_stands_in_the_address(page):
     page.goto("/compare?file=square")
     field = page.get_by_role("textbox", name="Before")
     fold = page.locator("details", has=page.locator("#compare-changes"))
@@ -263,14 +258,14 @@ __global__ void k(float *out, const float *a) {
 @pytest.mark.parametrize("file", ["square", "square.cu", f"square.cu{COMPILED}"])
 @pytest.mark.parametrize("given", ["square.py", "square.cu"])
 @needs_nvrtc
-def test_a_file_is_offered_with_its_other_view_and_the_other_language(file: str, given: str) -> None:
+def test_a_file_is_offered_with_its_other_view_and_the_other_language(file, given):
     library = Library([kernels_dir() / given])
     picks, _ = picked(library, {"file": file})
     assert {group["group"] for group in offered(library, picks)} == {"square", "square.cu", f"square.cu{COMPILED}"}
 
 
 @needs_nvrtc
-def test_what_the_compiler_did_to_each_access_is_told(tmp_path: Path) -> None:
+def test_what_the_compiler_did_to_each_access_is_told(tmp_path):
     (tmp_path / "mine.cu").write_text(KERNEL)
     library = Library([tmp_path / "mine.cu"])
     query = {"file": "mine.cu", "launch": SEVERAL.join(["mine.cu:k", f"mine.cu{COMPILED}:k"])}
@@ -286,12 +281,12 @@ def test_what_the_compiler_did_to_each_access_is_told(tmp_path: Path) -> None:
     }
 
 
-def _body(table: Component) -> list[Component]:
+def _body(table):
     return list(table.children.children[2].children)
 
 
 @needs_nvrtc
-def test_a_kernel_page_leads_to_both_views() -> None:
+def test_a_kernel_page_leads_to_both_views():
     (link,) = _views_link("k", {"file": f"mine.cu{COMPILED}", "kernel": "k", "N": "64"})
     assert link.href == "/compare?file=mine.cu&launch=mine.cu%3Ak&launch=mine.cu%40compiled%3Ak&N=64"
     assert _views_link("k", {"file": "mine"}) == []

@@ -1,20 +1,16 @@
 """The compare page in a language in brackets: every text is a message or data, and none stays for the next."""
 
-from pathlib import Path
-
 import pytest
 from dash._utils import to_json
 from helpers.measured_app import write_gallery
 from helpers.pseudo import TAG, forgotten, leaves_nothing, pseudo
 from helpers.revisions import commit
 
-from smemviz.app.components.launches import Query
 from smemviz.app.factory import create_app
 from smemviz.app.library import Library
 from smemviz.app.pages.compare.compare_page import compare_page
 from smemviz.app.pages.compare.compare_tables import view_changes
 from smemviz.app.state import RunState
-from smemviz.app.tasks.stopwatch import Stopwatch
 
 NAMES = ["NVIDIA Test Card", "lockstep", "add", "inc", "STRIDE", "HEAD", "A", "B"]
 BEFORE = """
@@ -74,7 +70,7 @@ def main():
 """
 
 
-def names(served: Library) -> list[str]:
+def names(served):
     """Return what the page shows that is no message: names of files and kernels, and pieces of their source."""
     found = [*NAMES, *served.every_file]
     for file in served.every_file:
@@ -91,7 +87,7 @@ TWO = "square:set_row_read_row\nsquare:set_row_read_col"
 FOUR = f"{TWO}\nsquare:set_row_read_col_pad\nsquare:set_row_read_col_dyn_pad"
 
 
-def test_what_is_shown_of_launches(served: Library, stopwatch: Stopwatch) -> None:
+def test_what_is_shown_of_launches(served, stopwatch):
     for query in [
         {"file": "square"},  # recorded, with times
         {"file": "square", "source": "lockstep"},
@@ -108,18 +104,18 @@ def test_what_is_shown_of_launches(served: Library, stopwatch: Stopwatch) -> Non
 
 
 @pytest.fixture
-def measured(tmp_path: Path) -> Library:
+def measured(tmp_path):
     return Library(write_gallery(tmp_path))
 
 
-def test_what_is_shown_of_times_and_of_what_they_cost(measured: Library, stopwatch: Stopwatch) -> None:
+def test_what_is_shown_of_times_and_of_what_they_cost(measured, stopwatch):
     with pseudo():
         page = compare_page(measured, stopwatch, {"file": "square"}, "dark")
         assert forgotten(page, names(measured)) == []
 
 
 @pytest.fixture
-def changed(tmp_path: Path) -> Library:
+def changed(tmp_path):
     """Serve a file whose last revision had another stride, another kernel, and no atomic."""
     path = tmp_path / "mine.py"
     path.write_text(BEFORE, encoding="utf-8")
@@ -140,29 +136,29 @@ def changed(tmp_path: Path) -> Library:
         {"against": "WIDE=1"},
     ],
 )
-def test_what_is_shown_of_changes(changed: Library, query: Query) -> None:
+def test_what_is_shown_of_changes(changed, query):
     with pseudo():
         parts = view_changes(changed, {"file": "mine", **query})
         assert parts
         assert forgotten(parts, [*names(changed), "fill", "WIDE", changed.program("mine").file]) == []
 
 
-def test_changes_have_every_kind_of_row(changed: Library) -> None:
+def test_changes_have_every_kind_of_row(changed):
     with pseudo():
         told = str(view_changes(changed, {"file": "mine", "against": "HEAD"}))
     for message in ("only in A", "only in B", " identical launches", "Worse in B: ", "reduce "):
         assert f"⟦{message}⟧" in told
 
 
-def test_one_language_leaves_nothing_for_the_next(served: Library, changed: Library, stopwatch: Stopwatch) -> None:
-    def everything() -> str:
+def test_one_language_leaves_nothing_for_the_next(served, changed, stopwatch):
+    def everything():
         page = compare_page(served, stopwatch, {"file": "square", "launch": TWO}, "light")
         return str(to_json([page, view_changes(changed, {"file": "mine", "against": "STRIDE=1"})]))
 
     leaves_nothing(everything)
 
 
-def test_what_programs_read_is_english() -> None:
+def test_what_programs_read_is_english():
     client = create_app().server.test_client()
     address = "/compare.csv?file=square&source=lockstep"
     with pseudo():

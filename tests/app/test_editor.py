@@ -4,13 +4,12 @@ import gc
 import json
 import re
 import weakref
-from pathlib import Path
 
 import pytest
 from helpers.made_kernels import SHORT
 from helpers.pages import headline, knob
 from helpers.waiting import eventually, settle
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Route, expect
 
 from smemviz.app import texts as texts_module
 from smemviz.app.cache import size_of
@@ -23,7 +22,7 @@ from smemviz.engines.sandbox.sharing import Ticket, Turns
 from smemviz.errors import BusyError, InputError, KernelFileError
 
 
-def test_a_text_is_run_once_and_named_by_its_content(texts: Texts) -> None:
+def test_a_text_is_run_once_and_named_by_its_content(texts):
     said, printed, refused = run_asked(texts, SHORT)
     assert refused is None
     assert re.fullmatch(r"text-[0-9a-f]{16}", said["file"])
@@ -33,7 +32,7 @@ def test_a_text_is_run_once_and_named_by_its_content(texts: Texts) -> None:
     assert texts.run(said["file"], {"STRIDE": "4"}).printed == "stride 4\n"
 
 
-def test_what_is_wrong_is_marked_at_its_line(texts: Texts) -> None:
+def test_what_is_wrong_is_marked_at_its_line(texts):
     said, printed, refused = run_asked(texts, SHORT.replace("a[i]", "a[i"))
     assert isinstance(refused, KernelFileError)
     assert said["file"] is None
@@ -42,20 +41,20 @@ def test_what_is_wrong_is_marked_at_its_line(texts: Texts) -> None:
     assert printed == ""
 
 
-def test_a_mistake_in_a_kernel_is_a_warning_at_its_line_and_the_run_is_shown(texts: Texts) -> None:
+def test_a_mistake_in_a_kernel_is_a_warning_at_its_line_and_the_run_is_shown(texts):
     said, *_ = run_asked(texts, SHORT.replace("np.zeros(32,", "np.zeros(16,"))
     assert said["file"]
     assert said["message"].endswith("1 launch, 1 mistake.")
     assert [(mark["line"], mark["severity"]) for mark in said["marks"]] == [(11, "warning")]
 
 
-def test_what_does_no_harm_is_only_pointed_at(texts: Texts) -> None:
+def test_what_does_no_harm_is_only_pointed_at(texts):
     said, *_ = run_asked(texts, SHORT.replace("a[i]", "a[i - 1]"))
     assert said["message"].endswith(": 1 launch.")
     assert [(mark["line"], mark["severity"]) for mark in said["marks"]] == [(11, "info")]
 
 
-def test_a_text_waits_for_its_turn_at_a_place_that_is_shown(texts: Texts, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_waits_for_its_turn_at_a_place_that_is_shown(texts, monkeypatch):
     monkeypatch.setattr(supervisor_module, "_QUEUE_SECONDS", 0.0)
     monkeypatch.setattr(supervisor_module, "_NEXT_SECONDS", 0.0)
     turns = Turns(1)
@@ -71,7 +70,7 @@ def test_a_text_waits_for_its_turn_at_a_place_that_is_shown(texts: Texts, monkey
     queued.supervisor.close()
 
 
-def test_a_text_that_one_process_was_given_is_found_by_another(texts: Texts, tmp_path: Path) -> None:
+def test_a_text_that_one_process_was_given_is_found_by_another(texts, tmp_path):
     one, other = Texts(texts.supervisor, tmp_path), Texts(texts.supervisor, tmp_path)
     name = one.add(SHORT).name
     assert other.program(name).source == SHORT
@@ -80,9 +79,7 @@ def test_a_text_that_one_process_was_given_is_found_by_another(texts: Texts, tmp
         Texts(texts.supervisor, tmp_path).program(name)
 
 
-def test_the_latest_texts_are_found_by_other_processes(
-    texts: Texts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_latest_texts_are_found_by_other_processes(texts, tmp_path, monkeypatch):
     monkeypatch.setattr(texts_module, "_MOST_FILES", 2)
     made = Texts(texts.supervisor, tmp_path)
     names = [made.add(f"X = {n}\n").name for n in range(4)]
@@ -90,16 +87,14 @@ def test_the_latest_texts_are_found_by_other_processes(
     assert Texts(texts.supervisor, tmp_path).program(names[-1]).source == "X = 3\n"
 
 
-def test_texts_are_taken_where_the_folder_for_them_is_gone(texts: Texts, tmp_path: Path) -> None:
+def test_texts_are_taken_where_the_folder_for_them_is_gone(texts, tmp_path):
     made = Texts(texts.supervisor, tmp_path / "texts")
     (tmp_path / "texts").rmdir()
     assert made.program(made.add("X = 1\n").name).source == "X = 1\n"
 
 
-def test_a_text_that_met_a_busy_editor_runs_when_it_is_asked_for_again(
-    texts: Texts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def busy(*arguments: object, **options: object) -> None:
+def test_a_text_that_met_a_busy_editor_runs_when_it_is_asked_for_again(texts, monkeypatch):
+    def busy(*arguments, **options):
         raise BusyError("the editor is busy")
 
     with monkeypatch.context() as patched:
@@ -108,7 +103,7 @@ def test_a_text_that_met_a_busy_editor_runs_when_it_is_asked_for_again(
     assert run_asked(texts, SHORT)[0]["message"].startswith("Ran in")
 
 
-def test_of_a_text_that_is_refused_only_the_sentence_is_kept(texts: Texts) -> None:
+def test_of_a_text_that_is_refused_only_the_sentence_is_kept(texts):
     text = texts.add("X = 1\n")
     for _ in range(2):
         with pytest.raises(KernelFileError, match="no kernel here"):
@@ -120,7 +115,7 @@ def test_of_a_text_that_is_refused_only_the_sentence_is_kept(texts: Texts) -> No
     assert program() is None
 
 
-def test_texts_and_runs_are_kept_as_long_as_there_is_room(texts: Texts, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_and_runs_are_kept_as_long_as_there_is_room(texts, monkeypatch):
     one = size_of(parse_text(SHORT, "editor.py", texts.supervisor.limits))
     monkeypatch.setattr(texts_module, "_MOST_TEXTS", 4 * 5 * one // 2)  # a visitor gets a quarter: two, not three
     few = Texts(texts.supervisor)
@@ -131,37 +126,37 @@ def test_texts_and_runs_are_kept_as_long_as_there_is_room(texts: Texts, monkeypa
         few.program(names[0])
 
 
-def test_without_the_editor_its_page_is_not_there() -> None:
+def test_without_the_editor_its_page_is_not_there():
     for editor, there in ((True, True), (False, False)):
         app = create_app(editor=editor)
         assert ('href="/editor"' in app.server.test_client().get("/").text) is there
         assert ("editor-text" in str(app._callback_list)) is there
 
 
-def test_nobody_sends_more_than_a_text_has() -> None:
+def test_nobody_sends_more_than_a_text_has():
     client = create_app().server.test_client()
     sent = client.post("/_dash-update-component", data=b"{" + b" " * (5 << 20), content_type="application/json")
     assert sent.status_code == 413
 
 
-def open_with(page: Page, text: str) -> None:
+def open_with(page, text):
     page.goto("/editor")
     status(page, "Ran in")
     write(page, text)
 
 
-def write(page: Page, text: str) -> None:
+def write(page, text):
     field = page.get_by_role("textbox", name="Text of the kernel file")
     field.fill(text)
     field.press("Control+Enter")
 
 
-def status(page: Page, text: str) -> None:
+def status(page, text):
     expect(page.locator("#editor-status")).to_contain_text(text)
 
 
 @pytest.mark.browser
-def test_a_text_is_run_by_ctrl_enter_and_shown_as_any_kernel_is(page: Page) -> None:
+def test_a_text_is_run_by_ctrl_enter_and_shown_as_any_kernel_is(page):
     open_with(page, SHORT)
     headline(page, "1 excess wavefront, all on line 11, 2-way")
     expect(page.locator("#editor-printed")).to_have_text("stride 2\n")
@@ -171,7 +166,7 @@ def test_a_text_is_run_by_ctrl_enter_and_shown_as_any_kernel_is(page: Page) -> N
 
 
 @pytest.mark.browser
-def test_an_error_greys_the_last_picture_and_what_was_written_is_there_when_one_comes_back(page: Page) -> None:
+def test_an_error_greys_the_last_picture_and_what_was_written_is_there_when_one_comes_back(page):
     open_with(page, SHORT)
     headline(page, "1 excess wavefront, all on line 11, 2-way")
     write(page, SHORT.replace("threadIdx.x", "threadIdx.q"))
@@ -192,7 +187,7 @@ def test_an_error_greys_the_last_picture_and_what_was_written_is_there_when_one_
 
 
 @pytest.mark.browser
-def test_a_reload_shows_what_was_there(page: Page) -> None:
+def test_a_reload_shows_what_was_there(page):
     open_with(page, SHORT)
     headline(page, "1 excess wavefront, all on line 11, 2-way")
     knob(page, "STRIDE", "8")
@@ -205,7 +200,7 @@ def test_a_reload_shows_what_was_there(page: Page) -> None:
 
 
 @pytest.mark.browser
-def test_a_link_carries_the_text(page: Page) -> None:
+def test_a_link_carries_the_text(page):
     open_with(page, SHORT.replace("STRIDE = 2", "STRIDE = 16"))
     headline(page, "15 excess wavefronts, all on line 11, 16-way")
     link = page.url.replace("file=", "nothing=")
@@ -217,13 +212,13 @@ def test_a_link_carries_the_text(page: Page) -> None:
 
 
 @pytest.mark.browser
-def test_a_link_without_a_text_says_so(page: Page) -> None:
+def test_a_link_without_a_text_says_so(page):
     page.goto("/editor#code=nonsense!")
     status(page, "The text in the link cannot be read")
 
 
 @pytest.mark.browser
-def test_the_gallery_files_are_starting_points(page: Page) -> None:
+def test_the_gallery_files_are_starting_points(page):
     page.goto("/editor")
     status(page, "1 launch")
     page.get_by_role("textbox", name="Start from a file of the gallery").click()
@@ -233,7 +228,7 @@ def test_the_gallery_files_are_starting_points(page: Page) -> None:
 
 
 @pytest.mark.browser
-def test_escape_and_tab_leave_the_text(page: Page) -> None:
+def test_escape_and_tab_leave_the_text(page):
     page.goto("/editor")
     status(page, "Ran in")
     field = page.get_by_role("textbox", name="Text of the kernel file")
@@ -244,7 +239,7 @@ def test_escape_and_tab_leave_the_text(page: Page) -> None:
 
 
 @pytest.mark.browser
-def test_the_costs_of_accesses_stand_at_their_lines_and_move_with_them(page: Page) -> None:
+def test_the_costs_of_accesses_stand_at_their_lines_and_move_with_them(page):
     page.set_viewport_size({"width": 1024, "height": 900})
     open_with(page, SHORT)
     line = page.locator(".cm-line", has_text="held[i * STRIDE] = a[i]")
@@ -267,7 +262,7 @@ def test_the_costs_of_accesses_stand_at_their_lines_and_move_with_them(page: Pag
 
 
 @pytest.mark.browser
-def test_the_text_is_shown_once_and_scrolls_to_the_present_access(page: Page) -> None:
+def test_the_text_is_shown_once_and_scrolls_to_the_present_access(page):
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto("/editor?file=square")
     status(page, "6 launches")
@@ -281,7 +276,7 @@ def test_the_text_is_shown_once_and_scrolls_to_the_present_access(page: Page) ->
 
 
 @pytest.mark.browser
-def test_a_text_runs_when_the_typing_pauses(page: Page) -> None:
+def test_a_text_runs_when_the_typing_pauses(page):
     open_with(page, SHORT)
     headline(page, "1 excess wavefront, all on line 11, 2-way")
     page.get_by_role("textbox", name="Text of the kernel file").fill(SHORT.replace("STRIDE = 2", "STRIDE = 4"))
@@ -291,12 +286,12 @@ def test_a_text_runs_when_the_typing_pauses(page: Page) -> None:
 
 
 @pytest.mark.browser
-def test_a_late_answer_to_an_older_text_replaces_nothing(page: Page) -> None:
+def test_a_late_answer_to_an_older_text_replaces_nothing(page):
     open_with(page, SHORT)
     expect(page.locator("#editor-printed")).to_have_text("stride 2\n")
     held: list[Route] = []
 
-    def hold(route: Route) -> None:
+    def hold(route):
         asked = route.request.post_data or ""
         if "editor-answer.data" in asked and "STRIDE = 4" in asked and not held:
             held.append(route)
@@ -320,7 +315,7 @@ def test_a_late_answer_to_an_older_text_replaces_nothing(page: Page) -> None:
 
 
 @pytest.mark.browser
-def test_badges_of_a_line_that_leaves_no_room_stand_below_it(page: Page) -> None:
+def test_badges_of_a_line_that_leaves_no_room_stand_below_it(page):
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto("/editor?file=square")
     line = page.locator(".cm-line", has_text="out[idx] = tile[ty, tx]").first
@@ -347,7 +342,7 @@ def test_badges_of_a_line_that_leaves_no_room_stand_below_it(page: Page) -> None
 
 
 @pytest.mark.browser
-def test_what_will_stand_beside_the_text_is_shown_until_one_has_run(page: Page) -> None:
+def test_what_will_stand_beside_the_text_is_shown_until_one_has_run(page):
     wrong = json.dumps({"text": SHORT.replace("a[i]", "a[i"), "link": None})
     page.add_init_script(f"localStorage.setItem('smemviz-draft', {json.dumps(wrong)})")
     page.goto("/editor")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from helpers import waiting
 from helpers.fitting import CUT_OFF, axe, fits
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
@@ -42,14 +42,14 @@ TABLES = """() => [...document.querySelectorAll(".figure-table")].map((one) => (
 }))"""
 
 
-def settle(page: Page, path: str) -> None:
+def settle(page, path):
     page.goto(path)
     waiting.settle(page)
     expect(page.locator("main h1")).to_be_visible()
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_every_page_fits_every_screen_and_every_figure_has_a_name_and_a_table(page: Page, path: str) -> None:
+def test_every_page_fits_every_screen_and_every_figure_has_a_name_and_a_table(page, path):
     settle(page, path)
     if PAGES[path]:
         expect(page.get_by_role("img", name=PAGES[path]).first).to_be_attached()
@@ -85,14 +85,14 @@ STATES = {
 
 @pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (400, "dark")])
 @pytest.mark.parametrize("path", STATES)
-def test_axe_finds_nothing_and_nothing_sticks_out(page: Page, path: str, width: int, theme: str) -> None:
+def test_axe_finds_nothing_and_nothing_sticks_out(page, path, width, theme):
     page.set_viewport_size({"width": width, "height": 900})
     settle(page, f"{path}&theme={theme}")
     expect(page.locator(STATES[path]).first).to_be_attached()
     fits(page, width)
 
 
-def cells(page: Page, panel: str) -> list[list[str]]:
+def cells(page, panel):
     """Return the texts of a figure's first table, row by row, the two rows of column heads first."""
     rows: Any = page.locator(f"{panel} .figure-table table:first-child tr").evaluate_all(
         "rows => rows.map((row) => [...row.cells].map((cell) => cell.textContent))"
@@ -100,7 +100,7 @@ def cells(page: Page, panel: str) -> list[list[str]]:
     return list(rows)
 
 
-def test_a_table_says_what_its_figure_shows_and_follows_it(page: Page) -> None:
+def test_a_table_says_what_its_figure_shows_and_follows_it(page):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     settle(page, KERNEL)
     button = page.get_by_role("button", name="Table of Banks by wavefront")
@@ -137,7 +137,7 @@ def test_a_table_says_what_its_figure_shows_and_follows_it(page: Page) -> None:
     axe(page)
 
 
-def test_a_large_table_is_cut_and_says_so(page: Page) -> None:
+def test_a_large_table_is_cut_and_says_so(page):
     settle(page, "/lab?A=64x128%20float32")
     page.get_by_role("button", name="Table of Tile of set-up A").click()
     region = page.get_by_role("region", name="Table of Tile of set-up A")
@@ -146,7 +146,7 @@ def test_a_large_table_is_cut_and_says_so(page: Page) -> None:
     expect(region.locator("td")).to_have_count(32 * 64)
 
 
-def test_a_sheet_of_keys_opens_on_every_page_and_gives_the_focus_back(page: Page) -> None:
+def test_a_sheet_of_keys_opens_on_every_page_and_gives_the_focus_back(page):
     settle(page, KERNEL)
     sheet = page.get_by_role("dialog", name="Keys")
     field = page.get_by_label("BDIMX", exact=True)
@@ -188,7 +188,7 @@ FOCUS = """() => {
 }"""
 
 
-def test_the_keyboard_reaches_everything_and_shows_where_it_is(page: Page) -> None:
+def test_the_keyboard_reaches_everything_and_shows_where_it_is(page):
     settle(page, KERNEL)
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
@@ -212,7 +212,7 @@ STILL = """() => [...document.querySelectorAll("*")].flatMap((one) => [null, "::
 })).filter(Boolean)"""
 
 
-def test_nothing_moves_where_motion_is_to_be_reduced(page: Page) -> None:
+def test_nothing_moves_where_motion_is_to_be_reduced(page):
     page.emulate_media(reduced_motion="reduce")
     settle(page, KERNEL)
     assert page.evaluate(STILL) == []

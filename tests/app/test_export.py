@@ -1,13 +1,12 @@
 """The button that every figure has, and the files it makes in the browser."""
 
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import pytest
 from helpers.fitting import axe
 from helpers.waiting import settle
 from PIL import Image
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from smemviz.app.components.graph import download
 
@@ -15,7 +14,7 @@ TRANSPOSE = "/kernel?file=square&kernel=set_row_read_col&site=1&warp=0&step=1"
 LANES = {f"L{lane}" for lane in range(32)}
 
 
-def saved(page: Page, panel: str, form: str, folder: Path) -> Path:
+def saved(page, panel, form, folder):
     button = page.locator(f"{panel} .save > summary")
     button.click()
     with page.expect_download() as found:
@@ -25,13 +24,13 @@ def saved(page: Page, panel: str, form: str, folder: Path) -> Path:
     return path
 
 
-def test_the_button_says_what_it_saves() -> None:
+def test_the_button_says_what_it_saves():
     summary = download("Tile").children[1].children[0]
     assert summary.to_plotly_json()["props"]["aria-label"] == "Save Tile"
 
 
 @pytest.mark.browser
-def test_the_page_and_its_file_are_the_same_figure(page: Page, tmp_path: Path) -> None:
+def test_the_page_and_its_file_are_the_same_figure(page, tmp_path):
     page.set_viewport_size({"width": 1440, "height": 1000})
     page.goto(TRANSPOSE)
     page.wait_for_selector("#tile svg")
@@ -49,7 +48,7 @@ def test_the_page_and_its_file_are_the_same_figure(page: Page, tmp_path: Path) -
 
 
 @pytest.mark.browser
-def test_a_saved_page_opens_from_disk_without_a_network(page: Page, tmp_path: Path) -> None:
+def test_a_saved_page_opens_from_disk_without_a_network(page, tmp_path):
     page.set_viewport_size({"width": 1440, "height": 1000})
     page.goto(f"{TRANSPOSE}&theme=dark")
     page.wait_for_selector("#tile svg")
@@ -81,7 +80,7 @@ def test_a_saved_page_opens_from_disk_without_a_network(page: Page, tmp_path: Pa
 
 
 @pytest.mark.browser
-def test_the_choice_closes_by_keyboard_and_by_a_click_elsewhere(page: Page) -> None:
+def test_the_choice_closes_by_keyboard_and_by_a_click_elsewhere(page):
     page.goto(TRANSPOSE)
     page.wait_for_selector("#tile svg")
     button = page.locator("#tile-panel .save > summary")
@@ -97,7 +96,7 @@ def test_the_choice_closes_by_keyboard_and_by_a_click_elsewhere(page: Page) -> N
 
 @pytest.mark.browser
 @pytest.mark.parametrize("address", ["/kernel?file=square", "/compare?file=square", "/matmul"])
-def test_every_figure_of_a_page_has_the_button(page: Page, address: str) -> None:
+def test_every_figure_of_a_page_has_the_button(page, address):
     page.goto(address)
     page.wait_for_selector(".js-plotly-plot .main-svg")
     settle(page)

@@ -1,18 +1,16 @@
 """What is seen of a page without scrolling, how large it is written, and what else only a screen shows."""
 
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import pytest
 from helpers.fitting import axe
 from helpers.pages import open_page, query, serve
 from helpers.waiting import settle
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from smemviz.app.pages.learn.learn_page import href
 from smemviz.lessons.course import LESSONS
-from smemviz.lessons.lesson import SHOW, Lesson
+from smemviz.lessons.lesson import SHOW
 from smemviz.paths import kernels_dir
 
 pytestmark = pytest.mark.browser
@@ -41,14 +39,14 @@ STORY = (
 )
 
 
-def box(page: Page, selector: str) -> dict[str, Any]:
+def box(page, selector):
     found = page.locator(selector).first.bounding_box()
     assert found is not None, selector
     return dict(found)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_the_story_is_on_the_first_screen(page: Page, kernel: str) -> None:
+def test_the_story_is_on_the_first_screen(page, kernel):
     for width, height in SIZES:
         page.set_viewport_size({"width": width, "height": height})
         page.goto(f"/kernel?{kernel}")
@@ -66,12 +64,12 @@ def test_the_story_is_on_the_first_screen(page: Page, kernel: str) -> None:
         assert box(page, "#tile svg")["y"] + box(page, "#tile svg")["height"] <= box(page, "#request svg")["y"]
 
 
-def _box(locator: Any) -> dict[str, float]:
+def _box(locator):
     return dict(locator.bounding_box())
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_a_telephone_shows_the_story_in_the_same_order(page: Page, kernel: str) -> None:
+def test_a_telephone_shows_the_story_in_the_same_order(page, kernel):
     page.set_viewport_size({"width": 400, "height": 800})
     page.goto(f"/kernel?{kernel}")
     settle(page)
@@ -80,7 +78,7 @@ def test_a_telephone_shows_the_story_in_the_same_order(page: Page, kernel: str) 
     assert tops == sorted(tops)
 
 
-def test_lines_of_code_stand_as_close_as_in_an_editor(page: Page) -> None:
+def test_lines_of_code_stand_as_close_as_in_an_editor(page):
     for width, height in SIZES:
         page.set_viewport_size({"width": width, "height": height})
         page.goto(f"/kernel?{KERNELS[1]}")
@@ -111,7 +109,7 @@ BEYOND = """() => [...document.querySelectorAll(".own-figure svg text")].filter(
 
 
 @pytest.mark.parametrize("path", [LAB, COMPARE, KERNEL])
-def test_tiles_are_of_one_kind_and_their_marks_can_be_read(page: Page, path: str) -> None:
+def test_tiles_are_of_one_kind_and_their_marks_can_be_read(page, path):
     for width in (1440, 1024, 400):
         page.set_viewport_size({"width": width, "height": 900})
         page.goto(path)
@@ -125,7 +123,7 @@ def test_tiles_are_of_one_kind_and_their_marks_can_be_read(page: Page, path: str
     assert page.locator("#lab-page .js-plotly-plot, .tile-of .js-plotly-plot").count() == 0
 
 
-def test_a_cell_says_what_it_is_to_a_mouse_and_in_the_table(page: Page) -> None:
+def test_a_cell_says_what_it_is_to_a_mouse_and_in_the_table(page):
     page.goto(LAB)
     tile = page.locator("#lab-B-tile svg")
     expect(tile).to_be_visible()
@@ -139,7 +137,7 @@ def test_a_cell_says_what_it_is_to_a_mouse_and_in_the_table(page: Page) -> None:
     expect(table.locator("tbody tr").first.locator("td").last).to_have_text("byte 128, bank 0; unused")
 
 
-def test_set_ups_of_different_banks_have_their_own_colours(page: Page) -> None:
+def test_set_ups_of_different_banks_have_their_own_colours(page):
     page.goto("/lab?A=16x32%20int32&B=16x32%20int32&B-cc=1.3")
     for side, name in (("A", "bank 0 to 31"), ("B", "bank 0 to 15")):
         expect(page.locator(f"#lab-{side}-tile .key")).to_contain_text(name)
@@ -153,7 +151,7 @@ def test_set_ups_of_different_banks_have_their_own_colours(page: Page) -> None:
     assert len(first) == len(second) == 6
 
 
-def test_a_large_array_is_drawn_around_its_request(page: Page) -> None:
+def test_a_large_array_is_drawn_around_its_request(page):
     page.goto("/lab?A=200x96%20float32&A-access=row;%20steps=400;%20warps=1&REQUEST=399&ACCESS=1")
     settle(page)
     expect(page.locator("#lab-A-tile svg .axis").filter(has_text="132")).to_have_count(1)
@@ -173,7 +171,7 @@ NAMED = """() => {
 
 
 @pytest.mark.parametrize(("width", "columns", "lanes"), [(1440, 32, 0), (1440, 8, 32)])
-def test_a_lane_is_named_in_its_own_cell_or_nowhere(page: Page, width: int, columns: int, lanes: int) -> None:
+def test_a_lane_is_named_in_its_own_cell_or_nowhere(page, width, columns, lanes):
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(f"/lab?A=32x{columns}%20float32&A-access=column")
     settle(page)
@@ -196,7 +194,7 @@ SWATCHES = """() => {
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_swatches_of_a_key_stand_out_of_the_paper(page: Page, theme: str) -> None:
+def test_swatches_of_a_key_stand_out_of_the_paper(page, theme):
     page.goto(f"{KERNEL}&theme={theme}")
     settle(page)
     expect(page.locator("#tile-key i").first).to_be_visible()
@@ -220,7 +218,7 @@ TEXTS = """() => [...document.querySelectorAll(".learn-panel:not([hidden]) svg t
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("width", [1440, 1260])
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
-def test_nothing_in_the_pictures_of_a_lesson_is_small_or_covered(page: Page, lesson: Lesson, width: int) -> None:
+def test_nothing_in_the_pictures_of_a_lesson_is_small_or_covered(page, lesson, width):
     page.set_viewport_size({"width": width, "height": 900})
     for scene in lesson.scenes:
         page.goto(href(lesson, {**scene, "ANSWER": SHOW}))
@@ -236,7 +234,7 @@ def test_nothing_in_the_pictures_of_a_lesson_is_small_or_covered(page: Page, les
             assert [(a, b) for a, b in pairwise(row) if a["right"] > b["left"] + 1] == [], scene
 
 
-def test_a_table_comes_into_view_and_no_bank_at_all_is_not_typed(page: Page) -> None:
+def test_a_table_comes_into_view_and_no_bank_at_all_is_not_typed(page):
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto("/kernel?file=square&kernel=set_row_read_col")
     settle(page)
@@ -252,7 +250,7 @@ def test_a_table_comes_into_view_and_no_bank_at_all_is_not_typed(page: Page) -> 
     assert "0" not in query(page).get("banks", [])
 
 
-def test_a_number_of_banks_that_cannot_be_drawn_leaves_the_link(page: Page) -> None:
+def test_a_number_of_banks_that_cannot_be_drawn_leaves_the_link(page):
     page.goto("/kernel?file=square&kernel=set_row_read_col&banks=0&view=physical")
     settle(page)
     expect(page.get_by_label("Number of banks to draw")).to_have_value("32")
@@ -260,7 +258,7 @@ def test_a_number_of_banks_that_cannot_be_drawn_leaves_the_link(page: Page) -> N
     assert "view=physical" in page.url
 
 
-def test_without_any_pick_all_launches_come_back_in_the_field_as_well(page: Page) -> None:
+def test_without_any_pick_all_launches_come_back_in_the_field_as_well(page):
     page.goto("/compare?file=square&launch=square:set_row_read_col")
     chips = page.locator(".mantine-MultiSelect-pill")
     expect(chips).to_have_count(1)
@@ -268,7 +266,7 @@ def test_without_any_pick_all_launches_come_back_in_the_field_as_well(page: Page
     expect(chips).to_have_count(6)
 
 
-def test_axe_finds_nothing_about_a_file_that_cannot_be_shown(browser: Browser, tmp_path: Path) -> None:
+def test_axe_finds_nothing_about_a_file_that_cannot_be_shown(browser, tmp_path):
     broken = tmp_path / "broken.py"
     broken.write_text("def main(:\n", encoding="utf-8")
     with serve([broken, kernels_dir() / "reverse.py"]) as server, open_page(browser, server) as page:
@@ -278,7 +276,7 @@ def test_axe_finds_nothing_about_a_file_that_cannot_be_shown(browser: Browser, t
         axe(page)
 
 
-def test_on_a_narrow_screen_the_kernels_stand_in_one_row_that_shows_the_chosen_one(page: Page) -> None:
+def test_on_a_narrow_screen_the_kernels_stand_in_one_row_that_shows_the_chosen_one(page):
     page.set_viewport_size({"width": 400, "height": 800})
     page.goto("/kernel?file=square&kernel=set_row_read_row")
     settle(page)

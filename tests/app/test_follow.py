@@ -1,12 +1,10 @@
 """A file that is edited while its page is open."""
 
 import logging
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from helpers.pages import headline, knob, open_page, serve
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from smemviz.app.pages.kernel.follow import version
 from smemviz.paths import kernels_dir
@@ -16,7 +14,7 @@ NO_CONFLICT = "No bank conflict: 64 wavefronts, as few as possible"
 SQUARE = (kernels_dir() / "square.py").read_text(encoding="utf-8")
 
 
-def test_a_version_follows_what_the_file_says_and_what_it_imports(tmp_path: Path) -> None:
+def test_a_version_follows_what_the_file_says_and_what_it_imports(tmp_path):
     path = tmp_path / "mine.py"
     assert version(path) is None
     path.write_text("import beside\n")
@@ -31,7 +29,7 @@ def test_a_version_follows_what_the_file_says_and_what_it_imports(tmp_path: Path
 
 
 @pytest.fixture
-def followed(tmp_path: Path, browser: Browser) -> Iterator[tuple[Path, Page]]:
+def followed(tmp_path, browser):
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     path = tmp_path / "mine.py"
     path.write_text(SQUARE, encoding="utf-8")
@@ -42,7 +40,7 @@ def followed(tmp_path: Path, browser: Browser) -> Iterator[tuple[Path, Page]]:
 
 
 @pytest.mark.browser
-def test_a_saved_file_is_on_the_page_and_the_address_stays(followed: tuple[Path, Page]) -> None:
+def test_a_saved_file_is_on_the_page_and_the_address_stays(followed):
     path, page = followed
     address = page.url
     path.write_text(SQUARE.replace("IPAD = 1", "IPAD = 0"), encoding="utf-8")
@@ -53,7 +51,7 @@ def test_a_saved_file_is_on_the_page_and_the_address_stays(followed: tuple[Path,
 
 
 @pytest.mark.browser
-def test_a_file_that_cannot_be_run_says_where_and_keeps_its_picture(followed: tuple[Path, Page]) -> None:
+def test_a_file_that_cannot_be_run_says_where_and_keeps_its_picture(followed):
     path, page = followed
     page.locator("#tile svg text").first.wait_for()
     path.write_text(SQUARE.replace("IPAD = 1", "IPAD = (1"), encoding="utf-8")
@@ -68,7 +66,7 @@ def test_a_file_that_cannot_be_run_says_where_and_keeps_its_picture(followed: tu
 
 
 @pytest.mark.browser
-def test_a_new_constant_gets_a_knob_and_a_set_one_stays_set(followed: tuple[Path, Page]) -> None:
+def test_a_new_constant_gets_a_knob_and_a_set_one_stays_set(followed):
     path, page = followed
     knob(page, "IPAD", "0")
     headline(page, CONFLICT)

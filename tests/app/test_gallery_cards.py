@@ -16,7 +16,7 @@ WRITTEN = json.loads((kernels_dir() / CARDS).read_text("utf-8"))
 OLD = "tools/gallery_cards.py writes the cards anew"
 
 
-def test_every_file_of_the_gallery_has_a_card_of_what_it_is_now() -> None:
+def test_every_file_of_the_gallery_has_a_card_of_what_it_is_now():
     library = Library(every_gallery())
     assert {file: card["digest"] for file, card in WRITTEN.items()} == {
         file: digest_of(library.path_of(file)) for file in card_files(library)
@@ -30,7 +30,7 @@ def without_notes(cards: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "names", [{"square", "turn.cu"}, pytest.param(set(WRITTEN), marks=pytest.mark.exhaustive)], ids=["some", "all"]
 )
-def test_a_card_that_is_kept_is_the_one_that_would_be_made(names: set[str]) -> None:
+def test_a_card_that_is_kept_is_the_one_that_would_be_made(names):
     library = Library([path for path in every_gallery() if {path.name, path.stem} & {Path(n).name for n in names}])
     written = json.loads(write_cards(library, lambda file: made_card(library, file)))
     assert without_notes(written) == without_notes({file: WRITTEN[file] for file in card_files(library)}), OLD
@@ -42,7 +42,7 @@ def test_a_card_that_is_kept_is_the_one_that_would_be_made(names: set[str]) -> N
                 assert kept.note == made.note or recording_for(library.path_of(file)) is None  # it says when it ran
 
 
-def test_a_file_that_was_changed_has_no_card_that_is_kept(tmp_path: Path) -> None:
+def test_a_file_that_was_changed_has_no_card_that_is_kept(tmp_path):
     path = tmp_path / "square.py"
     path.write_bytes((kernels_dir() / "square.py").read_bytes() + b"# more\n")
     assert kept_cards(Library([path])) == {}

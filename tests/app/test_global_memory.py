@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from helpers.pages import headline, knob, query
 from helpers.waiting import settle
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from smemviz.frontends.cuda import nvrtc
 
@@ -17,11 +17,11 @@ SWAPPED = "/kernel?file=matmul&kernel=naive_swapped"
 TRANSPOSE = "/kernel?file=square&kernel=set_row_read_col"
 
 
-def site_fact(page: Page, name: str) -> str:
+def site_fact(page, name):
     return page.locator("#site-facts div", has=page.get_by_text(name, exact=True)).locator("dd").inner_text()
 
 
-def test_a_global_site_shows_sectors_as_a_shared_one_shows_banks(page: Page) -> None:
+def test_a_global_site_shows_sectors_as_a_shared_one_shows_banks(page):
     page.goto(TRANSPOSE)
     expect(page.locator("#request-title")).to_have_text("Banks by wavefront")
     expect(page.locator("#site-traffic-panel")).to_be_hidden()
@@ -39,7 +39,7 @@ def test_a_global_site_shows_sectors_as_a_shared_one_shows_banks(page: Page) -> 
     expect(page.locator("#request text.name").first).to_have_text("out[32]")
 
 
-def test_a_kernel_without_shared_memory_opens_at_its_worst_request(page: Page) -> None:
+def test_a_kernel_without_shared_memory_opens_at_its_worst_request(page):
     page.set_viewport_size({"width": 1440, "height": 1000})  # where there is room for every name
     page.goto(SWAPPED)
     headline(page, "32 sectors per request of a[row, k], 12.5 % of their bytes used")
@@ -55,7 +55,7 @@ def test_a_kernel_without_shared_memory_opens_at_its_worst_request(page: Page) -
     assert query(page).items() >= {"scope": ["launch"], "elements": ["c"]}.items()
 
 
-def test_panels_of_global_memory_stand_apart(page: Page) -> None:
+def test_panels_of_global_memory_stand_apart(page):
     page.goto("/kernel?file=transpose&kernel=copy")
     settle(page)
     expect(page.locator("#elements .main-svg").first).to_be_visible()
@@ -65,7 +65,7 @@ def test_panels_of_global_memory_stand_apart(page: Page) -> None:
     assert all(below - above >= 12 for (_, above), (below, _) in pairwise(edges))
 
 
-def test_two_index_orders_are_one_link_away_from_each_other(page: Page) -> None:
+def test_two_index_orders_are_one_link_away_from_each_other(page):
     page.goto(SWAPPED + "&M=32&K=32")
     page.get_by_role("link", name="side by side with naive").click()
     # 32 x 64 elements of c, 32 steps each: 64 warps.
@@ -87,7 +87,7 @@ def test_two_index_orders_are_one_link_away_from_each_other(page: Page) -> None:
     expect(page.locator("#compare-table")).to_contain_text("12.5 %")
 
 
-def test_a_launch_among_many_alike_is_chosen_by_its_number(page: Page) -> None:
+def test_a_launch_among_many_alike_is_chosen_by_its_number(page):
     page.goto("/kernel?file=often")
     expect(page.get_by_role("link", name=re.compile("^turn"))).to_have_text(["turn × 3004-way"])  # noqa: RUF001
     page.get_by_role("textbox", name="Launch of this kernel").click()
@@ -97,7 +97,7 @@ def test_a_launch_among_many_alike_is_chosen_by_its_number(page: Page) -> None:
 
 
 @needs_nvrtc
-def test_a_knob_of_a_define_brings_the_conflict_and_takes_it_away(page: Page) -> None:
+def test_a_knob_of_a_define_brings_the_conflict_and_takes_it_away(page):
     page.goto("/kernel?file=square.cu&kernel=set_row_read_col_pad")
     headline(page, "No bank conflict: 64 wavefronts, as few as possible")
     expect(page.locator("#source .tok-k").first).to_have_text("__global__")
@@ -107,14 +107,14 @@ def test_a_knob_of_a_define_brings_the_conflict_and_takes_it_away(page: Page) ->
 
 
 @needs_nvrtc
-def test_both_views_are_compared(page: Page) -> None:
+def test_both_views_are_compared(page):
     picks = "launch=square.cu:set_col_read_col&launch=square.cu@compiled:set_col_read_col"
     page.goto(f"/compare?file=square.cu&{picks}")
     expect(page.locator("#compare-table")).to_contain_text("square.cu: set_col_read_col")
     expect(page.locator("#compare-table")).to_contain_text("square.cu@compiled: set_col_read_col")
 
 
-def test_the_requests_of_a_kernel_in_cuda_are_played_one_after_the_other(page: Page) -> None:
+def test_the_requests_of_a_kernel_in_cuda_are_played_one_after_the_other(page):
     page.goto("/kernel?file=square.cu&kernel=set_row_read_col&site=0")
     page.get_by_role("button", name="tile[tx][ty] shared load").click()
     expect(page.get_by_role("button", name="tile[tx][ty] shared load")).to_have_attribute("aria-pressed", "true")
@@ -124,7 +124,7 @@ def test_the_requests_of_a_kernel_in_cuda_are_played_one_after_the_other(page: P
     expect(page.get_by_role("button", name="out[idx] global store")).to_have_attribute("aria-pressed", "true")
 
 
-def test_the_twin_is_one_click_away_and_keeps_the_knob(page: Page) -> None:
+def test_the_twin_is_one_click_away_and_keeps_the_knob(page):
     page.goto("/kernel?file=square&kernel=set_row_read_col_pad&IPAD=2")
     page.get_by_role("link", name="The same in CUDA C++").click()
     expect(page.locator("#eyebrow")).to_have_text("square.cu · set_row_read_col_pad")

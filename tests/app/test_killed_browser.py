@@ -5,12 +5,11 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
 
 import pytest
 from helpers.made_kernels import SHORT
 from helpers.servers import LONGEST, children, serving
-from playwright.sync_api import BrowserContext, Page, Route, expect
+from playwright.sync_api import expect
 
 pytestmark = [
     pytest.mark.browser,
@@ -18,18 +17,17 @@ pytestmark = [
 ]
 
 PADDED = "kernel?file=square&kernel=set_row_read_col_pad&site=1&warp=0&step=1"
-Served = tuple[int, str]
 
 
 @pytest.fixture
-def served() -> Iterator[Served]:
+def served():
     """Serve the gallery by two processes; yields whose children they are, and the address."""
     with serving("--workers", "2", "--no-log") as (process, port):
         yield process.pid, f"http://127.0.0.1:{port}/"
 
 
 @pytest.fixture
-def page(context: BrowserContext) -> Page:
+def page(context):
     return context.new_page()
 
 
@@ -40,12 +38,12 @@ WATCH = """() => {
 }"""  # what is said at the end of the page
 
 
-def kill(process: int) -> None:
+def kill(process):
     for child in children(process):
         os.kill(child, signal.SIGKILL)
 
 
-def turn_pad_off(page: Page, before: Callable[[], object]) -> None:
+def turn_pad_off(page, before):
     """Turn a knob, for which the server is asked, after something happened to it."""
     shown = page.get_by_role("img", name=re.compile("^Tile: load by warp 0, step 1: 32 lanes, 1 wavefront"))
     expect(shown).to_be_attached()
@@ -55,16 +53,16 @@ def turn_pad_off(page: Page, before: Callable[[], object]) -> None:
     expect(page.get_by_role("img", name="Tile: load by warp 0, step 1: 32 lanes, 32 wavefronts")).to_be_attached()
 
 
-def test_a_page_goes_on_where_it_was_when_the_processes_are_killed(page: Page, served: Served) -> None:
+def test_a_page_goes_on_where_it_was_when_the_processes_are_killed(page, served):
     process, url = served
     page.goto(f"{url}{PADDED}")
     turn_pad_off(page, lambda: kill(process))
 
 
-def test_a_question_without_an_answer_is_asked_again(page: Page, server: str) -> None:
+def test_a_question_without_an_answer_is_asked_again(page, server):
     turned_away: list[str] = []
 
-    def turn_away(route: Route) -> None:
+    def turn_away(route):
         turned_away.append(route.request.post_data or "")
         if len(turned_away) == 1:
             page.evaluate(WATCH)
@@ -84,7 +82,7 @@ def test_a_question_without_an_answer_is_asked_again(page: Page, server: str) ->
     assert re.match(r"The server is busy\. This page asks again in [12] s\.", page.evaluate("window.heard[0]"))
 
 
-def test_a_text_that_was_written_is_still_there_when_the_processes_were_killed(page: Page, served: Served) -> None:
+def test_a_text_that_was_written_is_still_there_when_the_processes_were_killed(page, served):
     process, url = served
     page.goto(f"{url}editor")
     expect(page.locator("#editor-status")).to_contain_text("Ran in")  # the text that the page comes with

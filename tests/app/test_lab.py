@@ -2,14 +2,11 @@
 
 import json
 from dataclasses import asdict, replace
-from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
 from dash.development.base_component import Component
 from helpers.gallery import RECORDINGS
 
-from smemviz.app.library import Library
 from smemviz.app.pages.gpus_page import view_gpus
 from smemviz.app.pages.layouts.lab_state import LabState
 from smemviz.app.pages.layouts.lab_view import errors_of, view_lab, view_layouts
@@ -20,7 +17,7 @@ from smemviz.views.layout_lab import picture
 FLOATS = {"A": "32x32 float32", "A-access": "row; op=store\ncolumn", "B": "32x32 float32; pad=1"}
 
 
-def text(component: object) -> str:
+def text(component):
     if isinstance(component, list | tuple):
         return " ".join(filter(None, map(text, component)))
     return text(getattr(component, "children", None)) if isinstance(component, Component) else str(component or "")
@@ -29,7 +26,7 @@ def text(component: object) -> str:
 # What the URL asks for
 
 
-def test_without_a_query_it_is_a_tile_written_by_rows_and_read_by_columns() -> None:
+def test_without_a_query_it_is_a_tile_written_by_rows_and_read_by_columns():
     """32 wavefronts for the rows, 32 x 32 for the columns: HARDWARE rules, 32 banks of 4 bytes."""
     filling = view_lab({})
     assert filling["lab-headline.children"] == "32-way conflict, 1,056 wavefronts where 64 would do"
@@ -44,7 +41,7 @@ def test_without_a_query_it_is_a_tile_written_by_rows_and_read_by_columns() -> N
     assert filling["lab-A-lanes.children"].data["body"][31] == ["31", "[31, 0]", "3,968", "0", "32"]
 
 
-def test_known_layouts_cost_what_is_known_of_them() -> None:
+def test_known_layouts_cost_what_is_known_of_them():
     for query, said in [
         (FLOATS, "A: 32-way conflict, 1,056 wavefronts where 64 would do; B: no conflict, 64 wavefronts"),
         # Conflict-free only because 8-byte accesses are served 16 lanes at a time.
@@ -74,7 +71,7 @@ def test_known_layouts_cost_what_is_known_of_them() -> None:
         assert view_lab(query)["lab-headline.children"] == said
 
 
-def test_what_is_wrong_is_said_at_its_field_in_one_line() -> None:
+def test_what_is_wrong_is_said_at_its_field_in_one_line():
     for query, field, said in [
         (
             {"A": "32y32 float32"},
@@ -105,7 +102,7 @@ def test_what_is_wrong_is_said_at_its_field_in_one_line() -> None:
         assert view_layouts(query)["lab-results.children"] == []
 
 
-def test_a_set_up_that_is_wrong_leaves_the_other_alone() -> None:
+def test_a_set_up_that_is_wrong_leaves_the_other_alone():
     filling = view_lab(FLOATS | {"A": "32x32; pad=x"})
     assert filling["lab-headline.children"] == "B: no conflict, 64 wavefronts"
     assert filling["lab-A-results.className"] == "panel lab-side old"
@@ -114,7 +111,7 @@ def test_a_set_up_that_is_wrong_leaves_the_other_alone() -> None:
     assert filling["lab-B-pictures.hidden"] is False
 
 
-def test_both_set_ups_picture_the_same_request() -> None:
+def test_both_set_ups_picture_the_same_request():
     filling = view_lab(FLOATS | {"ACCESS": "2", "REQUEST": "5"})
     assert filling["lab-A-sentence.children"].startswith("Column load, request 5 of 32.")
     assert filling["lab-B-sentence.children"].startswith("Column load, request 5 of 32.")
@@ -127,7 +124,7 @@ def test_both_set_ups_picture_the_same_request() -> None:
     }
 
 
-def test_the_search_gives_code_and_a_link_that_puts_it_into_b() -> None:
+def test_the_search_gives_code_and_a_link_that_puts_it_into_b():
     filling = view_layouts(FLOATS)
     assert filling["lab-results-note.children"] == (
         "The cheapest, xor 5 0 0, takes 64 wavefronts instead of 1,056, in as many bytes."
@@ -144,12 +141,12 @@ def test_the_search_gives_code_and_a_link_that_puts_it_into_b() -> None:
 # Every GPU
 
 
-def rows(filling: dict[str, object]) -> dict[str, list[str]]:
+def rows(filling):
     body = filling["gpus-table.children"].children[2].children  # type: ignore[attr-defined]
     return {text(row.children[0]): [text(cell) for cell in row.children[1:]] for row in body}
 
 
-def test_every_part_counts_an_access_of_the_lab_and_says_why_it_differs(served: Library) -> None:
+def test_every_part_counts_an_access_of_the_lab_and_says_why_it_differs(served):
     """A column of 16 x 32 ints: 16-way, 8-way in either mode of 3.x (CUDA programming guide), half-warps on 1.x."""
     filling = view_gpus(served, {"A": "16x32 int32", "A-access": "column"}, {})
     assert filling["gpus-headline.children"] == "128 to 512 wavefronts, depending on the GPU"
@@ -170,7 +167,7 @@ def test_every_part_counts_an_access_of_the_lab_and_says_why_it_differs(served: 
     )
 
 
-def test_what_a_wide_access_rests_on_is_told_part_by_part(served: Library) -> None:
+def test_what_a_wide_access_rests_on_is_told_part_by_part(served):
     filling = view_gpus(served, {"A": "32x32 float64", "A-access": "row; width=16"}, {})
     found = rows(filling)
     kinds = {name: cells[4].split()[0] for name, cells in found.items() if cells[4]}
@@ -182,7 +179,7 @@ def test_what_a_wide_access_rests_on_is_told_part_by_part(served: Library) -> No
     )
 
 
-def test_a_request_of_a_kernel_is_compared_with_the_part_it_is_counted_for(served: Library) -> None:
+def test_a_request_of_a_kernel_is_compared_with_the_part_it_is_counted_for(served):
     run = {"file": "square", "kernel": "set_row_read_col", "cc": "3.5-8"}
     filling = view_gpus(served, run, {"site": "1", "warp": "0", "step": "1"})
     link, compared = filling["gpus-origin.children"]
@@ -194,7 +191,7 @@ def test_a_request_of_a_kernel_is_compared_with_the_part_it_is_counted_for(serve
     assert "goes to global memory" in text(refused["gpus-notices.children"])
 
 
-def test_what_a_part_does_not_have_is_said_and_the_h200_stands_in(served: Library) -> None:
+def test_what_a_part_does_not_have_is_said_and_the_h200_stands_in(served):
     run = {"A": "32x64 float16", "A-access": "matrices; op=ldmatrix_x4", "cc": "3.5"}
     filling = view_gpus(served, run, {})
     assert filling["gpus-origin.children"][1] == "; compared with 9.0."
@@ -205,9 +202,7 @@ def test_what_a_part_does_not_have_is_said_and_the_h200_stands_in(served: Librar
     )
 
 
-def test_a_card_that_was_calibrated_is_a_measured_row(
-    served: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_card_that_was_calibrated_is_a_measured_row(served, monkeypatch, tmp_path):
     """What ``smemviz calibrate`` keeps in the user's folder is there at the next look; so is what deviates."""
     monkeypatch.setattr(calibration, "user_folder", lambda: tmp_path)
     one = load_calibration(RECORDINGS / "calibration.json")
@@ -239,7 +234,7 @@ def test_a_card_that_was_calibrated_is_a_measured_row(
     assert "NVIDIA Test Ada 8.9" in rows(filling)
 
 
-def test_a_request_that_is_not_there_gives_way_to_the_worst() -> None:
+def test_a_request_that_is_not_there_gives_way_to_the_worst():
     setup = LabState.read(FLOATS).sides["A"].setup
     assert setup is not None
     shown = picture(setup, 7, 99)

@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 from helpers.pages import headline, query
 from helpers.waiting import settle
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 FLOATS = {"A": "32x32 float32", "A-access": "row; op=store\ncolumn", "B": "32x32 float32; pad=1"}
 PAIR = "/lab?" + "&".join(
@@ -18,7 +18,7 @@ PAIR = "/lab?" + "&".join(
 
 
 @pytest.mark.browser
-def test_a_pad_is_tried_beside_the_plain_tile_and_everything_is_in_the_url(page: Page) -> None:
+def test_a_pad_is_tried_beside_the_plain_tile_and_everything_is_in_the_url(page):
     page.goto("/")
     page.get_by_role("link", name="Layouts").click()
     headline(page, "32-way conflict, 1,056 wavefronts where 64 would do")
@@ -45,7 +45,7 @@ def test_a_pad_is_tried_beside_the_plain_tile_and_everything_is_in_the_url(page:
 
 
 @pytest.mark.browser
-def test_what_a_control_reports_late_does_not_undo_back_and_what_is_typed_counts(page: Page) -> None:
+def test_what_a_control_reports_late_does_not_undo_back_and_what_is_typed_counts(page):
     """A control that waits for typing to pause may report what Swap put into it when Back has taken it out again."""
     page.goto("/lab?B=32x32%20float32;%20pad=1")
     plain = "A: 32-way conflict, 1,056 wavefronts where 64 would do; B: no conflict, 64 wavefronts"
@@ -73,7 +73,7 @@ def test_what_a_control_reports_late_does_not_undo_back_and_what_is_typed_counts
 
 
 @pytest.mark.browser
-def test_a_formula_that_makes_no_sense_is_said_at_its_field(page: Page) -> None:
+def test_a_formula_that_makes_no_sense_is_said_at_its_field(page):
     page.goto("/lab")
     swizzle = page.get_by_label("Swizzle", exact=True).first
     swizzle.fill("column ^ lane")
@@ -88,7 +88,7 @@ def test_a_formula_that_makes_no_sense_is_said_at_its_field(page: Page) -> None:
 
 
 @pytest.mark.browser
-def test_the_picture_is_on_the_first_screen_beside_its_form(page: Page) -> None:
+def test_the_picture_is_on_the_first_screen_beside_its_form(page):
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto("/lab")
     expect(page.locator("#lab-A-tile svg").first).to_be_visible()
@@ -102,7 +102,7 @@ def test_the_picture_is_on_the_first_screen_beside_its_form(page: Page) -> None:
 
 
 @pytest.mark.browser
-def test_the_field_of_a_pattern_offers_its_whole_list_and_what_is_set_is_unfolded(page: Page) -> None:
+def test_the_field_of_a_pattern_offers_its_whole_list_and_what_is_set_is_unfolded(page):
     page.goto("/lab?A-access=column; steps=2")
     first = page.get_by_role("group", name="access 1 of set-up A")
     expect(first.get_by_label("Steps")).to_have_value("2")
@@ -116,7 +116,7 @@ def test_the_field_of_a_pattern_offers_its_whole_list_and_what_is_set_is_unfolde
 
 
 @pytest.mark.browser
-def test_accesses_are_added_changed_and_removed(page: Page) -> None:
+def test_accesses_are_added_changed_and_removed(page):
     page.goto("/lab?A=32x64%20float16")
     page.get_by_role("button", name="Add an access").first.click()
     third = page.get_by_role("group", name="access 3 of set-up A")
@@ -132,7 +132,7 @@ def test_accesses_are_added_changed_and_removed(page: Page) -> None:
 
 
 @pytest.mark.browser
-def test_keys_go_from_request_to_request_and_the_view_is_chosen(page: Page) -> None:
+def test_keys_go_from_request_to_request_and_the_view_is_chosen(page):
     page.goto(PAIR)
     said = page.locator("#lab-A-sentence")
     expect(said).to_contain_text("request 1 of 32")
@@ -147,7 +147,7 @@ def test_keys_go_from_request_to_request_and_the_view_is_chosen(page: Page) -> N
 
 
 @pytest.mark.browser
-def test_a_layout_that_was_found_goes_into_b_and_its_code_to_the_clipboard(page: Page) -> None:
+def test_a_layout_that_was_found_goes_into_b_and_its_code_to_the_clipboard(page):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto("/lab")
     page.get_by_role("link", name="pad 1", exact=True).click()
@@ -161,7 +161,7 @@ def test_a_layout_that_was_found_goes_into_b_and_its_code_to_the_clipboard(page:
 
 
 @pytest.mark.browser
-def test_the_page_of_all_gpus_is_reached_from_the_lab_and_from_a_kernel(page: Page) -> None:
+def test_the_page_of_all_gpus_is_reached_from_the_lab_and_from_a_kernel(page):
     page.goto(PAIR)
     expect(page.locator("#lab-A-sentence")).to_contain_text("request 1 of 32")
     page.get_by_role("link", name="The same access on every GPU").click()

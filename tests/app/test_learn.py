@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from smemviz.app.pages.learn.learn_page import learn_page
 from smemviz.app.pages.learn.learn_view import lesson_at, view_lesson
@@ -12,12 +12,12 @@ from smemviz.lessons.course import LESSONS, TASKS, lesson_of
 pytestmark = pytest.mark.browser
 
 
-def check(page: Page, answer: str) -> None:
+def check(page, answer):
     page.get_by_label("Your answer").fill(answer)
     page.get_by_role("button", name="Check").click()
 
 
-def test_a_wrong_answer_gets_a_hint_and_a_right_one_the_picture(page: Page) -> None:
+def test_a_wrong_answer_gets_a_hint_and_a_right_one_the_picture(page):
     page.goto("/learn/columns")
     expect(page.locator("#learn-question")).to_contain_text("How many wavefronts does that take?")
     expect(page.locator("#learn-scene-figure .heatmaplayer image").first).to_be_visible()
@@ -38,7 +38,7 @@ def test_a_wrong_answer_gets_a_hint_and_a_right_one_the_picture(page: Page) -> N
     assert "ANSWER=32" in page.url
 
 
-def test_enter_checks_and_show_me_gives_up(page: Page) -> None:
+def test_enter_checks_and_show_me_gives_up(page):
     page.goto("/learn/rows")
     page.get_by_label("Your answer").press_sequentially("7")
     page.keyboard.press("Enter")
@@ -49,7 +49,7 @@ def test_enter_checks_and_show_me_gives_up(page: Page) -> None:
     expect(page.locator(".learn-status")).to_have_text("")
 
 
-def test_a_knob_turned_before_the_answer_asks_anew_and_after_it_moves_the_picture(page: Page) -> None:
+def test_a_knob_turned_before_the_answer_asks_anew_and_after_it_moves_the_picture(page):
     page.goto("/learn/columns?ANSWER=5")
     expect(page.locator("#learn-feedback")).to_contain_text("Not 5.")
     page.get_by_text("16", exact=True).first.click()  # the knob, before numbers in pictures
@@ -66,7 +66,7 @@ def test_a_knob_turned_before_the_answer_asks_anew_and_after_it_moves_the_pictur
     expect(page.locator("#learn-because")).to_contain_text("8 wavefronts where 1 would do.")
 
 
-def test_lanes_are_picked_and_an_index_is_chosen(page: Page) -> None:
+def test_lanes_are_picked_and_an_index_is_chosen(page):
     page.goto("/learn/words")
     for lane in range(16, 20):
         page.locator(".learn-lanes label", has_text=re.compile(rf"^{lane}$")).click()
@@ -84,7 +84,7 @@ def test_lanes_are_picked_and_an_index_is_chosen(page: Page) -> None:
 ALL = len(LESSONS) + len(TASKS)
 
 
-def test_progress_stays_in_the_browser_until_it_is_forgotten(page: Page) -> None:
+def test_progress_stays_in_the_browser_until_it_is_forgotten(page):
     page.goto("/learn")
     expect(page.locator("#learn-count")).to_have_text(f"0 of {ALL} done")
     expect(page.locator("#learn-forget")).to_be_hidden()
@@ -108,7 +108,7 @@ def test_progress_stays_in_the_browser_until_it_is_forgotten(page: Page) -> None
     expect(page.locator("#learn-count")).to_have_text(f"0 of {ALL} done")
 
 
-def test_a_presenter_steps_through_with_keys_and_leaves_with_escape(page: Page) -> None:
+def test_a_presenter_steps_through_with_keys_and_leaves_with_escape(page):
     page.set_viewport_size({"width": 1280, "height": 800})
     page.emulate_media(reduced_motion="reduce")
     page.goto("/learn/10?theme=dark")  # by its number
@@ -141,7 +141,7 @@ def test_a_presenter_steps_through_with_keys_and_leaves_with_escape(page: Page) 
     assert "present" not in page.url
 
 
-def test_a_presenter_without_a_keyboard_has_buttons(page: Page) -> None:
+def test_a_presenter_without_a_keyboard_has_buttons(page):
     page.set_viewport_size({"width": 1280, "height": 800})
     page.goto("/learn/why")
     expect(page.locator("#learn-question")).to_contain_text("Thread i adds up")
@@ -160,7 +160,7 @@ def test_a_presenter_without_a_keyboard_has_buttons(page: Page) -> None:
     assert "present" not in page.url
 
 
-def test_letter_keys_that_are_off_neither_begin_nor_end_a_presentation(page: Page) -> None:
+def test_letter_keys_that_are_off_neither_begin_nor_end_a_presentation(page):
     page.goto("/learn/rows")
     expect(page.locator("#learn-question")).to_contain_text("A warp loads along a row")
     page.evaluate("document.documentElement.dataset.letterKeys = 'off'")
@@ -174,7 +174,7 @@ def test_letter_keys_that_are_off_neither_begin_nor_end_a_presentation(page: Pag
     expect(page.locator(".site-header")).to_be_visible()
 
 
-def test_an_answer_in_the_url_stands_in_its_box_and_another_language_keeps_it(page: Page) -> None:
+def test_an_answer_in_the_url_stands_in_its_box_and_another_language_keeps_it(page):
     page.goto("/learn/columns?COLUMNS=16&ANSWER=5")
     expect(page.get_by_label("Your answer")).to_have_value("5")
     check(page, "8")
@@ -192,7 +192,7 @@ def test_an_answer_in_the_url_stands_in_its_box_and_another_language_keeps_it(pa
     expect(page.get_by_label("tile[tx * BDIMY + ty]", exact=True)).to_be_checked()
 
 
-def test_whoever_works_with_keys_stays_where_the_answer_is_written(page: Page) -> None:
+def test_whoever_works_with_keys_stays_where_the_answer_is_written(page):
     page.goto("/learn/rows")
     expect(page.locator("#learn-question")).to_contain_text("A warp loads along a row")
     answer = page.get_by_label("Your answer")
@@ -212,20 +212,20 @@ def test_whoever_works_with_keys_stays_where_the_answer_is_written(page: Page) -
     expect(answer).to_have_value("")
 
 
-def test_the_alternatives_of_a_picture_are_named_by_the_lesson(page: Page) -> None:
+def test_the_alternatives_of_a_picture_are_named_by_the_lesson(page):
     page.goto("/learn/rows?ANSWER=show")
     for n in (1, 2):
         expect(page.get_by_role("button", name=f"Table of A warp asks at once, picture {n}")).to_be_visible()
 
 
-def test_a_question_says_nothing_of_its_answer(page: Page) -> None:
+def test_a_question_says_nothing_of_its_answer(page):
     page.goto("/learn/compiler")
     expect(page.locator("#learn-question")).to_contain_text("8,192 times")
     assert "2,048" not in page.content()
     assert "2048" not in page.content()
 
 
-def test_on_paper_there_is_the_lesson_and_no_button(page: Page) -> None:
+def test_on_paper_there_is_the_lesson_and_no_button(page):
     page.goto("/learn/columns")
     expect(page.locator("#learn-question")).to_contain_text("Rows are 32")
     page.emulate_media(media="print")
@@ -235,12 +235,12 @@ def test_on_paper_there_is_the_lesson_and_no_button(page: Page) -> None:
     expect(page.locator("#learn-set")).to_have_text("Words in a row: 32")
 
 
-def test_a_lesson_that_is_not_there_is_told(page: Page) -> None:
+def test_a_lesson_that_is_not_there_is_told(page):
     page.goto("/learn/warps")
     expect(page.locator("#page")).to_contain_text("no lesson 'warps'; there are 1 why, 2 lanes")
 
 
-def test_every_lesson_comes_without_a_picture_and_shows_it_when_asked_to() -> None:
+def test_every_lesson_comes_without_a_picture_and_shows_it_when_asked_to():
     for lesson in LESSONS:
         assert learn_page(f"/learn/{lesson.slug}")
         asking = view_lesson(lesson, {}, "light")
@@ -254,6 +254,6 @@ def test_every_lesson_comes_without_a_picture_and_shows_it_when_asked_to() -> No
         assert shown["learn-outcome.data"] == {"slug": lesson.slug, "outcome": "shown"}
 
 
-def test_the_list_is_no_lesson() -> None:
+def test_the_list_is_no_lesson():
     assert lesson_at("/learn") is None
     assert lesson_at("/learn/10") is lesson_of("columns")

@@ -3,13 +3,13 @@
 import pytest
 from helpers.fitting import axe
 from helpers.waiting import settle
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 PADDED = "/kernel?file=square&kernel=set_row_read_col_pad&site=0&warp=0&step=0"
 
 
-def lit(page: Page, figure: str) -> tuple[int, int]:
+def lit(page, figure):
     """Return how many cells of a picture are rimmed, and how many others have the colour of the bank."""
     counts = page.evaluate(
         """(figure) => ["rim", "part"].map((kind) => {
@@ -21,13 +21,13 @@ def lit(page: Page, figure: str) -> tuple[int, int]:
     return counts[0], counts[1]
 
 
-def point_at_bank(page: Page, bank: int) -> None:
+def point_at_bank(page, bank):
     box = page.locator("#request svg").bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + 44 + (box["width"] - 46) / 32 * (bank + 0.5), box["y"] + box["height"] - 34 - 8)
 
 
-def test_a_bank_lights_its_elements_its_lane_and_the_access(page: Page) -> None:
+def test_a_bank_lights_its_elements_its_lane_and_the_access(page):
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(PADDED)
     settle(page)
@@ -43,7 +43,7 @@ def test_a_bank_lights_its_elements_its_lane_and_the_access(page: Page) -> None:
     expect(page.locator("#source .lit")).to_have_text("tile[tx, ty]")
 
 
-def test_a_click_pins_a_lane_through_steps_and_escape_lets_go(page: Page) -> None:
+def test_a_click_pins_a_lane_through_steps_and_escape_lets_go(page):
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(PADDED)
     settle(page)
@@ -61,7 +61,7 @@ def test_a_click_pins_a_lane_through_steps_and_escape_lets_go(page: Page) -> Non
     expect(page.locator("#lit")).to_have_text("")
 
 
-def test_up_and_down_go_from_lane_to_lane_in_a_picture(page: Page) -> None:
+def test_up_and_down_go_from_lane_to_lane_in_a_picture(page):
     page.goto(PADDED)
     settle(page)
     page.locator("#tile").focus()

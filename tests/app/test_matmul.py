@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from helpers.pages import headline, knob, open_page, query, serve, tab
 from helpers.servers import until
 from helpers.swept import SIZES, at_rate, sweep
 from helpers.waiting import eventually, settle
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from smemviz.app.pages.matmul import matmul_data as module
 from smemviz.app.pages.matmul.matmul_data import Products, ProductState, command
@@ -24,20 +23,20 @@ from smemviz.frontends.program import digests
 from smemviz.frontends.reading import read_program
 from smemviz.paths import kernels_dir
 from smemviz.progress import LINES
-from smemviz.recordings.sweep import Size, Sweep, sweep_facts
+from smemviz.recordings.sweep import Size, sweep_facts
 from smemviz.views.matmul_steps import loaded
 
 SOURCE = read_program(kernels_dir() / "matmul.py").sha256
 
 
-def known() -> Sweep:
+def known():
     """Return the sweep as one of the gallery's file, with tiles of 16 at one size too."""
     points = (*sweep().points, at_rate("tiled", SIZES[1], 20e12, tile=16))
     return replace(sweep(), sha256=SOURCE, points=points)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def recorded() -> Iterator[None]:
+def recorded():
     """Let the page have the sweep above in place of the one that comes with smemviz."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Products, "recorded", known())
@@ -45,7 +44,7 @@ def recorded() -> Iterator[None]:
 
 
 @pytest.fixture
-def data() -> Products:
+def data():
     return Products(Job(environment=LINES))
 
 
@@ -63,11 +62,11 @@ def data() -> Products:
         ({"TILE": "8"}, ProductState(Size(64, 64, 64), 8, "16-8")),
     ],
 )
-def test_the_url_says_what_is_shown(query: dict[str, str], state: ProductState) -> None:
+def test_the_url_says_what_is_shown(query, state):
     assert ProductState.read(query, known()) == state
 
 
-def test_a_size_that_makes_no_sense_is_refused_in_words() -> None:
+def test_a_size_that_makes_no_sense_is_refused_in_words():
     for text in ["", "0", "-4", "64x64", "a", "8193", "1" * 5000]:
         with pytest.raises(InputError, match="is not a size: write 64, or 228x240x112"):
             ProductState.read({"SIZE": text}, None)
@@ -77,7 +76,7 @@ def test_a_size_that_makes_no_sense_is_refused_in_words() -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_small_size_is_counted_as_it_is_and_a_large_one_at_64(data: Products) -> None:
+def test_a_small_size_is_counted_as_it_is_and_a_large_one_at_64(data):
     small = data.counted(ProductState(Size(32, 32, 32), 16, ""))
     assert small["naive"].moved.elements_loaded == 2 * 32**3
     assert (small["tiled"].size, small["tiled"].grid) == (Size(32, 32, 32), (2, 2, 1))
@@ -85,13 +84,13 @@ def test_a_small_size_is_counted_as_it_is_and_a_large_one_at_64(data: Products) 
 
 
 @pytest.mark.exhaustive
-def test_savings_are_of_every_tile(data: Products) -> None:
+def test_savings_are_of_every_tile(data):
     found = data.savings(ProductState(SIZES[2], 32, ""))
     assert [(s.tile, s.elements, s.sectors) for s in found] == [(8, 8, 5), (16, 16, 8), (32, 32, 20)]
     assert {s.size for s in found} == {Size(64, 64, 64)}
 
 
-def test_a_refused_size_leaves_a_sentence(data: Products) -> None:
+def test_a_refused_size_leaves_a_sentence(data):
     filling = view_counted(data, {"SIZE": "huge"}, "light", True)
     assert filling["products-headline.children"] == "This cannot be shown"
     assert filling["products-results.hidden"] is True
@@ -99,7 +98,7 @@ def test_a_refused_size_leaves_a_sentence(data: Products) -> None:
     assert [(link.children, link.className) for link in links] == [(size.name, "kernel-link") for size in SIZES]
 
 
-def test_a_kernel_that_changed_since_is_named(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_that_changed_since_is_named(data, monkeypatch):
     before = view_measured(data, {}, "light", True)["skipped-note.children"]
     other = {**digests(data.program), "tiled": "0" * 16}
     monkeypatch.setattr(Products, "recorded", replace(known(), sha256="0" * 64, kernels=other))
@@ -111,21 +110,21 @@ def test_a_kernel_that_changed_since_is_named(data: Products, monkeypatch: pytes
 
 
 @pytest.mark.exhaustive
-def test_without_a_sweep_the_page_still_counts(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_sweep_the_page_still_counts(data, monkeypatch):
     monkeypatch.setattr(Products, "recorded", None)
     filling = view_counted(data, {"TILE": "16"}, "light", True)
     assert filling["products-headline.children"] == "Tiles of 16 by 16: 8 times fewer sectors to load"
     assert filling["products-origin.children"] == "Counted now, in lockstep; nothing was measured."
 
 
-def test_a_step_beyond_the_last_is_the_last(products: Products) -> None:
+def test_a_step_beyond_the_last_is_the_last(products):
     filling = view_step(products, {"PICTURED": "16-8"}, {"step": "9999"})
     # 4 blocks, each twice a load, 8 multiplications and 2 barriers, and a store.
     assert filling["step-count.data"] == {"count": 92, "now": 92}
     assert filling["step-text.children"].startswith("Step 92 of 92, block (1, 1): store.")
 
 
-def test_the_smallest_product_is_of_4_by_4_by_tiles_of_2_by_2(data: Products) -> None:
+def test_the_smallest_product_is_of_4_by_4_by_tiles_of_2_by_2(data):
     launch, steps = data.steps("4-2")
     first = [step for step in steps if step.block == 0]
     assert [step.kind for step in first] == [*["load", "wait", "multiply", "multiply", "wait"] * 2, "store"]
@@ -140,13 +139,13 @@ def test_the_smallest_product_is_of_4_by_4_by_tiles_of_2_by_2(data: Products) ->
 # Measuring, with a command of ours in place of ``smemviz sweep``
 
 
-def test_the_command_is_our_own() -> None:
+def test_the_command_is_our_own():
     state = ProductState(Size(228, 240, 112), 16, "")
     line = " ".join(command(Path("/a/matmul.py"), state)[1:])
     assert line == "-m smemviz sweep /a/matmul.py --set TILE=16 --sizes 228x240x112 --limit 20 --json"
 
 
-def test_what_is_measured_here_is_shown_for_its_size_only(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_measured_here_is_shown_for_its_size_only(data, monkeypatch):
     here = replace(known(), points=(at_rate("tiled", Size(96, 96, 96), 1e12),))
     monkeypatch.setattr(module, "command", lambda path, state: printing(json.dumps(sweep_facts(here))))
     state = ProductState(Size(96, 96, 96), 32, "")
@@ -157,7 +156,7 @@ def test_what_is_measured_here_is_shown_for_its_size_only(data: Products, monkey
     assert data.sweep(SIZES[1], 32) == (known(), False)
 
 
-def test_progress_is_shown_and_measuring_can_be_cancelled(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_shown_and_measuring_can_be_cancelled(data, monkeypatch):
     monkeypatch.setattr(module, "command", lambda path, state: printing("", seconds=600, said="3/9 tiled 64"))
     data.measure(ProductState(SIZES[0], 32, ""))
     until(lambda: not (now := data.running()) or now.message)
@@ -169,7 +168,7 @@ def test_progress_is_shown_and_measuring_can_be_cancelled(data: Products, monkey
     assert (data.problem, data.latest) == ("", 0)
 
 
-def test_without_a_gpu_there_is_no_button(data: Products) -> None:
+def test_without_a_gpu_there_is_no_button(data):
     assert view_job(data, False)["products-measure-area.hidden"] is True
 
 
@@ -177,33 +176,33 @@ def test_without_a_gpu_there_is_no_button(data: Products) -> None:
 
 
 @pytest.fixture(scope="module")
-def address(recorded: None) -> Iterator[str]:
+def address(recorded):
     with serve() as served:
         yield served
 
 
 @pytest.fixture
-def page(browser: Browser, address: str) -> Iterator[Page]:
+def page(browser, address):
     with open_page(browser, address) as page:
         yield page
 
 
 @pytest.fixture
-def measuring(browser: Browser, recorded: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
+def measuring(browser, recorded, monkeypatch):
     """Give a quiet page of a server of its own that measures: what it keeps, or still runs, no other test meets."""
     monkeypatch.setattr(Stopwatch, "available", True)
     with serve() as address, open_page(browser, address) as page:
         yield page
 
 
-def row(page: Page, kernel: str) -> list[str]:
+def row(page, kernel):
     tab(page, "Every kernel at this size")
     name = page.get_by_role("rowheader", name=kernel, exact=True)
     return page.locator("#products-table tr", has=name).locator("td").all_inner_texts()
 
 
 @pytest.mark.browser
-def test_the_page_is_reached_from_every_page_and_shows_what_was_measured(page: Page) -> None:
+def test_the_page_is_reached_from_every_page_and_shows_what_was_measured(page):
     page.goto("/")
     page.get_by_role("link", name="Matmul").click()
     headline(page, "tiled reaches 50 % of cuBLAS, naive 5 %")
@@ -220,7 +219,7 @@ def test_the_page_is_reached_from_every_page_and_shows_what_was_measured(page: P
 
 
 @pytest.mark.browser
-def test_size_and_tile_are_in_the_url_and_back_returns(page: Page) -> None:
+def test_size_and_tile_are_in_the_url_and_back_returns(page):
     page.goto("/matmul")
     headline(page, "tiled reaches 50 % of cuBLAS, naive 5 %")
     knob(page, "Size", "48")
@@ -240,7 +239,7 @@ def test_size_and_tile_are_in_the_url_and_back_returns(page: Page) -> None:
 
 
 @pytest.mark.browser
-def test_a_size_that_makes_no_sense_is_said_and_can_be_corrected(page: Page) -> None:
+def test_a_size_that_makes_no_sense_is_said_and_can_be_corrected(page):
     page.goto("/matmul?SIZE=12x13")
     expect(page.get_by_role("alert")).to_contain_text("'12x13' is not a size")
     expect(page.locator("#products-results")).to_be_hidden()
@@ -250,7 +249,7 @@ def test_a_size_that_makes_no_sense_is_said_and_can_be_corrected(page: Page) -> 
 
 
 @pytest.mark.browser
-def test_steps_are_taken_by_key_button_and_slider(page: Page) -> None:
+def test_steps_are_taken_by_key_button_and_slider(page):
     page.goto("/matmul")
     text = page.locator("#step-text")
     expect(text).to_contain_text("Step 1 of 92, block (0, 0): load tile 1 of 2")
@@ -276,7 +275,7 @@ def test_steps_are_taken_by_key_button_and_slider(page: Page) -> None:
 
 
 @pytest.mark.browser
-def test_steps_play_and_pause_with_the_space_bar(page: Page) -> None:
+def test_steps_play_and_pause_with_the_space_bar(page):
     page.goto("/matmul")
     text = page.locator("#step-text")
     expect(text).to_contain_text("Step 1 of 92")
@@ -291,9 +290,7 @@ def test_steps_play_and_pause_with_the_space_bar(page: Page) -> None:
 
 
 @pytest.mark.browser
-def test_a_button_measures_where_there_is_a_gpu(
-    measuring: Page, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_button_measures_where_there_is_a_gpu(measuring, monkeypatch, tmp_path):
     here = replace(
         known(), points=(at_rate("tiled", Size(96, 96, 96), 1e12), at_rate("cuBLAS", Size(96, 96, 96), 4e12, None))
     )

@@ -10,7 +10,6 @@ from helpers.pseudo import forgotten, leaves_nothing, pseudo
 from helpers.servers import until
 from helpers.swept import SIZES, at_rate, sweep
 
-from smemviz.app.components.launches import Filling, Query
 from smemviz.app.pages.matmul import matmul_data as module
 from smemviz.app.pages.matmul.matmul_data import PICTURED, Products, ProductState
 from smemviz.app.pages.matmul.matmul_page import matmul_page
@@ -18,7 +17,7 @@ from smemviz.app.pages.matmul.matmul_view import view_counted, view_job, view_me
 from smemviz.app.tasks.jobs import Job
 from smemviz.frontends.program import digests
 from smemviz.progress import LINES
-from smemviz.recordings.sweep import CUBLAS, NUMPY, Size, Sweep, sweep_facts
+from smemviz.recordings.sweep import CUBLAS, NUMPY, Size, sweep_facts
 
 NAMES = [
     *("cuBLAS", "float32", "int32", "naive", "sgemm", "NumPy", "host", "c", "k", "S", "T", "M", "K", "N"),
@@ -28,12 +27,12 @@ NAMES = [
 
 
 @pytest.fixture(scope="module")
-def data() -> Products:
+def data():
     """Keep what is counted from test to test: nothing of a language may be kept with it."""
     return Products(Job(environment=LINES))
 
 
-def names(data: Products) -> list[str]:
+def names(data):
     """Return what the page shows that is no message: names of kernels, of arrays, of what was measured on."""
     found = [*NAMES, *data.program.kernels]
     for known in (data.recorded, sweep()):
@@ -46,7 +45,7 @@ def names(data: Products) -> list[str]:
     return found
 
 
-def shown(data: Products, query: Query, theme: str = "light") -> Filling:
+def shown(data, query, theme="light"):
     parts = (
         view_measured(data, query, theme, True)
         | view_counted(data, query, theme, True)
@@ -55,7 +54,7 @@ def shown(data: Products, query: Query, theme: str = "light") -> Filling:
     return {name: value for name, value in parts.items() if not name.endswith(".aria-busy")}  # which nobody reads
 
 
-def test_what_stands_on_the_page_before_it_is_filled(data: Products) -> None:
+def test_what_stands_on_the_page_before_it_is_filled(data):
     with pseudo():
         assert forgotten(matmul_page(), names(data)) == []
 
@@ -72,12 +71,12 @@ def test_what_stands_on_the_page_before_it_is_filled(data: Products) -> None:
         {"SIZE": "no size"},
     ],
 )
-def test_what_is_shown_of_a_size(data: Products, query: Query) -> None:
+def test_what_is_shown_of_a_size(data, query):
     with pseudo():
         assert forgotten(list(shown(data, query).values()), names(data)) == []
 
 
-def older(data: Products) -> Sweep:
+def older(data):
     """Return a sweep of another version of the file, whose ``main()`` failed, with a size that nobody counted."""
     other = {**digests(data.program), "tiled": "0" * 16}
     odd = Size(65, 66, 67)
@@ -87,7 +86,7 @@ def older(data: Products) -> Sweep:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("query", [{}, {"SIZE": "1024"}, {"SIZE": "4096"}, {"SIZE": "65x66x67"}, {"SIZE": "70"}])
-def test_what_is_shown_of_another_version(data: Products, monkeypatch: pytest.MonkeyPatch, query: Query) -> None:
+def test_what_is_shown_of_another_version(data, monkeypatch, query):
     monkeypatch.setattr(Products, "recorded", older(data))
     with pseudo():
         assert forgotten(list(shown(data, query).values()), names(data)) == []
@@ -95,7 +94,7 @@ def test_what_is_shown_of_another_version(data: Products, monkeypatch: pytest.Mo
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("size", ["64", "65x66x67"])
-def test_what_is_shown_without_a_sweep(data: Products, monkeypatch: pytest.MonkeyPatch, size: str) -> None:
+def test_what_is_shown_without_a_sweep(data, monkeypatch, size):
     words = names(data)
     monkeypatch.setattr(Products, "recorded", None)
     with pseudo():
@@ -104,7 +103,7 @@ def test_what_is_shown_without_a_sweep(data: Products, monkeypatch: pytest.Monke
 
 # Of the first block: a load, the barrier after it, a multiplication, the barrier before the next load, the last
 # barrier, which guards nothing, and the store.
-def test_every_kind_of_step(products: Products) -> None:
+def test_every_kind_of_step(products):
     for step in [1, 2, 3, 11, 22, 23]:
         with pseudo():
             filling = view_step(products, {"PICTURED": "16-8"}, {"step": str(step)})
@@ -114,13 +113,13 @@ def test_every_kind_of_step(products: Products) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("pictured", list(PICTURED))
-def test_every_product_that_is_pictured(data: Products, pictured: str) -> None:
+def test_every_product_that_is_pictured(data, pictured):
     with pseudo():
         assert forgotten(list(view_step(data, {"PICTURED": pictured}, {}).values()), NAMES) == []
 
 
-def test_a_product_that_cannot_be_pictured(data: Products, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(_pictured: str) -> None:
+def test_a_product_that_cannot_be_pictured(data, monkeypatch):
+    def fails(_pictured):
         raise KeyError("tiled")
 
     monkeypatch.setattr(data, "steps", fails)
@@ -131,7 +130,7 @@ def test_a_product_that_cannot_be_pictured(data: Products, monkeypatch: pytest.M
 
 
 @pytest.mark.exhaustive
-def test_a_measurement_as_it_runs_fails_and_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_measurement_as_it_runs_fails_and_is_shown(monkeypatch):
     data = Products(Job(environment=LINES))
     state = ProductState(Size(96, 96, 96), 32, "")
     points = (
@@ -162,8 +161,8 @@ def test_a_measurement_as_it_runs_fails_and_is_shown(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.exhaustive
-def test_one_language_leaves_nothing_for_the_next(data: Products) -> None:
-    def everything() -> str:
+def test_one_language_leaves_nothing_for_the_next(data):
+    def everything():
         parts = [
             matmul_page(),
             shown(data, {}),

@@ -3,14 +3,13 @@
 import csv
 import io
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from helpers.measured_app import SQUARE, printing, time_json, write_gallery
 from helpers.pages import headline, open_page, query, serve, tab
 from helpers.waiting import eventually, settle
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import expect
 
 from smemviz.app.tasks import stopwatch as module
 from smemviz.app.tasks.stopwatch import Stopwatch
@@ -22,33 +21,33 @@ COMPARE = "/compare?file=square"
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def measured(tmp_path_factory):
     """Serve kernel files whose recordings have times, in place of the gallery; gives the address."""
     with serve(write_gallery(tmp_path_factory.mktemp("kernels"))) as address:
         yield address
 
 
 @pytest.fixture
-def page(browser: Browser, measured: str) -> Iterator[Page]:
+def page(browser, measured):
     with open_page(browser, measured) as page:
         yield page
 
 
 @pytest.fixture
-def with_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def with_gpu(monkeypatch):
     monkeypatch.setattr(Stopwatch, "available", True)
 
 
-def facts(page: Page) -> dict[str, str]:
+def facts(page):
     rows = page.locator("#timing-body .fact")
     return {row.locator("dt").inner_text(): row.locator("dd").inner_text() for row in rows.all()}
 
 
-def table(page: Page) -> list[list[str]]:
+def table(page):
     return [row.locator("th, td").all_inner_texts() for row in page.locator("#compare-table tbody tr").all()]
 
 
-def test_the_time_of_a_recording_is_labelled_with_its_card(page: Page) -> None:
+def test_the_time_of_a_recording_is_labelled_with_its_card(page):
     page.goto(TRANSPOSE)
     expect(page.locator("#timing-origin")).to_have_text(
         "Measured on NVIDIA H200, driver 580.159, 21 November 2025, 03:00 UTC, by CUDA graph replay; "
@@ -72,7 +71,7 @@ def test_the_time_of_a_recording_is_labelled_with_its_card(page: Page) -> None:
     eventually(page, lambda: facts(page)["median"], "0.750 µs")
 
 
-def test_other_constants_have_no_time_and_the_command_that_measures_it(page: Page) -> None:
+def test_other_constants_have_no_time_and_the_command_that_measures_it(page):
     page.goto(TRANSPOSE + "_pad&IPAD=0")
     expect(page.locator("#timing-body")).to_have_text(
         "No time was measured with these constants. The GPU recording was made with other constants. "
@@ -82,7 +81,7 @@ def test_other_constants_have_no_time_and_the_command_that_measures_it(page: Pag
     expect(page.locator("#hardware-body")).to_contain_text("not measured")
 
 
-def test_a_site_is_shown_three_times_over_with_its_verdict_in_words(page: Page) -> None:
+def test_a_site_is_shown_three_times_over_with_its_verdict_in_words(page):
     page.goto(TRANSPOSE)
     tab(page, "Hardware counters")
     expect(page.locator("#verdict")).to_have_text("All 3 accesses agree with the hardware's counters.")
@@ -103,7 +102,7 @@ def test_a_site_is_shown_three_times_over_with_its_verdict_in_words(page: Page) 
     expect(page.get_by_role("region", name="Raw counters")).to_contain_text("smsp__inst_executed_op_shared_ld.sum")
 
 
-def test_a_difference_is_explained_beside_its_numbers(page: Page) -> None:
+def test_a_difference_is_explained_beside_its_numbers(page):
     page.goto("/kernel?file=square&kernel=set_row_read_row")
     expect(page.locator("#verdict")).to_have_text("Of 3 accesses: 2 agree, 1 explained.")
     load = page.locator(".hardware-table tbody").nth(1)
@@ -112,7 +111,7 @@ def test_a_difference_is_explained_beside_its_numbers(page: Page) -> None:
     expect(page.locator("#hardware-body")).to_contain_text("square.py:30: LDS belongs to no access")
 
 
-def test_without_a_gpu_there_is_no_button(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_gpu_there_is_no_button(page, monkeypatch):
     monkeypatch.setattr(Stopwatch, "available", False)
     page.goto(TRANSPOSE)
     settle(page)
@@ -121,9 +120,7 @@ def test_without_a_gpu_there_is_no_button(page: Page, monkeypatch: pytest.Monkey
     expect(page.get_by_role("button", name="Measure")).to_be_hidden()
 
 
-def test_measuring_shows_progress_and_then_the_time_of_this_card(
-    page: Page, with_gpu: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_measuring_shows_progress_and_then_the_time_of_this_card(page, with_gpu, monkeypatch, tmp_path):
     slow = printing(time_json(SQUARE, 3.25), until=tmp_path / "seen", said="2/3 set_row_read_col")
     monkeypatch.setattr(module, "command", lambda path, overrides: slow)
     page.goto(TRANSPOSE + "_pad&IPAD=3")
@@ -142,7 +139,7 @@ def test_measuring_shows_progress_and_then_the_time_of_this_card(
     expect(page.locator("#compare-origin")).to_contain_text("times measured here on NVIDIA Test Card, driver 600.1")
 
 
-def test_measuring_can_be_cancelled(page: Page, with_gpu: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_measuring_can_be_cancelled(page, with_gpu, monkeypatch):
     monkeypatch.setattr(module, "command", lambda path, overrides: printing("", seconds=60))
     page.goto(TRANSPOSE)
     tab(page, "Time")
@@ -153,7 +150,7 @@ def test_measuring_can_be_cancelled(page: Page, with_gpu: None, monkeypatch: pyt
     expect(page.locator("#timing-origin")).to_contain_text("NVIDIA H200")
 
 
-def test_six_kernels_side_by_side(page: Page) -> None:
+def test_six_kernels_side_by_side(page):
     page.goto("/")
     page.get_by_role("link", name="Compare the kernels of square").click()
     headline(page, "set_col_read_col takes 2.33 times as long as set_row_read_row")
@@ -181,7 +178,7 @@ def test_six_kernels_side_by_side(page: Page) -> None:
     expect(page.locator("#compare-table tbody tr")).to_have_count(6)
 
 
-def test_launches_are_picked_and_the_picks_are_in_the_url(page: Page) -> None:
+def test_launches_are_picked_and_the_picks_are_in_the_url(page):
     page.goto(COMPARE)
     expect(page.locator("#compare-table tbody tr")).to_have_count(6)
     field = page.get_by_role("combobox", name="Launches").or_(page.get_by_role("textbox", name="Launches")).first
@@ -202,7 +199,7 @@ def test_launches_are_picked_and_the_picks_are_in_the_url(page: Page) -> None:
     expect(page.locator("#compare-table tbody tr")).to_have_count(2)
 
 
-def test_constants_of_the_url_are_honoured(page: Page) -> None:
+def test_constants_of_the_url_are_honoured(page):
     page.goto(COMPARE + "&IPAD=0")
     expect(page.locator("#compare-table tbody tr")).to_have_count(6)
     assert table(page)[4] == [
@@ -225,7 +222,7 @@ def test_constants_of_the_url_are_honoured(page: Page) -> None:
         ("file=/etc/passwd", "not served here"),
     ],
 )
-def test_what_cannot_be_compared_is_refused_in_words(page: Page, query: str, said: str) -> None:
+def test_what_cannot_be_compared_is_refused_in_words(page, query, said):
     page.goto(f"/compare?{query}")
     headline(page, "This cannot be compared")
     expect(page.locator("#error")).to_contain_text(said)
@@ -234,7 +231,7 @@ def test_what_cannot_be_compared_is_refused_in_words(page: Page, query: str, sai
     assert page.url.endswith(query)
 
 
-def test_the_csv_has_what_the_table_has_and_says_where_it_is_from(page: Page) -> None:
+def test_the_csv_has_what_the_table_has_and_says_where_it_is_from(page):
     page.goto(COMPARE + "&launch=square:set_col_read_col&launch=reverse:static_reverse&theme=dark")
     with page.expect_download() as download:
         page.get_by_role("link", name="Download CSV").click()

@@ -1,6 +1,5 @@
 """Mistakes in a kernel file: badges, marked lines, notices, refusals, and the way back from them."""
 
-from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -8,7 +7,7 @@ from dash import html
 from helpers.components import parts, text
 from helpers.made_kernels import LONG, SHORT
 from helpers.pages import headline, knob
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from smemviz.app.library import Library
 from smemviz.app.pages.gallery_page import gallery_page
@@ -27,11 +26,11 @@ LINES = (kernels_dir() / "mistakes.py").read_text(encoding="utf-8").splitlines()
 
 
 @pytest.fixture(scope="module")
-def served() -> Library:
+def served():
     return Library([kernels_dir() / "mistakes.py", kernels_dir() / "square.py"])
 
 
-def marked(source: object) -> list[tuple[str, str]]:
+def marked(source):
     lines = [part for part in parts(source) if "mistaken" in str(getattr(part, "className", ""))]
     return [
         (text(line.children[0]), text([part for part in parts(line) if getattr(part, "className", "") == "mistake"]))
@@ -39,7 +38,7 @@ def marked(source: object) -> list[tuple[str, str]]:
     ]
 
 
-def test_what_does_no_harm_is_no_headline_and_no_marked_line(tmp_path: Path) -> None:
+def test_what_does_no_harm_is_no_headline_and_no_marked_line(tmp_path):
     (tmp_path / "short.py").write_text(SHORT.replace("a[i]", "a[i - 1]"))
 
     shown = view_run(Library([tmp_path / "short.py"]), {"file": "short"})
@@ -65,7 +64,7 @@ def test_what_does_no_harm_is_no_headline_and_no_marked_line(tmp_path: Path) -> 
         ("count_without_atomic", "race", ["        count[0] += 1"]),
     ],
 )
-def test_a_kernel_shows_its_mistakes_and_their_lines(served: Library, kernel: str, kind: str, lines: list[str]) -> None:
+def test_a_kernel_shows_its_mistakes_and_their_lines(served, kernel, kind, lines):
     shown = view_run(served, {"file": "mistakes", "kernel": kernel})
 
     found = marked(shown["source.html"])
@@ -96,7 +95,7 @@ def test_a_kernel_shows_its_mistakes_and_their_lines(served: Library, kernel: st
         assert (query["kernel"], query["block"]) == (kernel, str(finding.block[0]))
 
 
-def test_the_kernels_of_the_file_are_told_apart_by_their_mistakes(served: Library) -> None:
+def test_the_kernels_of_the_file_are_told_apart_by_their_mistakes(served):
     links = view_run(served, {"file": "mistakes"})["kernels.html"][:-1]
 
     assert [text(link) for link in links] == [
@@ -112,7 +111,7 @@ def test_the_kernels_of_the_file_are_told_apart_by_their_mistakes(served: Librar
     ]
 
 
-def test_a_kernel_that_was_refused_says_why_and_keeps_the_way_back(served: Library) -> None:
+def test_a_kernel_that_was_refused_says_why_and_keeps_the_way_back(served):
     shown = view_run(served, {"file": "mistakes", "kernel": "too_many_threads"})
 
     assert shown["headline.children"] == "This cannot be launched"
@@ -130,7 +129,7 @@ def test_a_kernel_that_was_refused_says_why_and_keeps_the_way_back(served: Libra
     assert text(shown["eyebrow.html"]) == "mistakes.py · too_many_threads"
 
 
-def test_a_file_that_says_no_launch_opens_with_one_to_copy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_says_no_launch_opens_with_one_to_copy(tmp_path, capsys):
     path = tmp_path / "mine.cu"
     path.write_text("__global__ void clear(float *values) { values[threadIdx.x] = 0; }\n")
     with pytest.raises(UnlaunchedError):
@@ -148,7 +147,7 @@ def test_a_file_that_says_no_launch_opens_with_one_to_copy(tmp_path: Path, capsy
     assert "void clear(float *values)" in text(shown["source.html"])
 
 
-def test_a_refusal_by_a_knob_shows_the_values_that_were_refused_and_greys_what_was_there(served: Library) -> None:
+def test_a_refusal_by_a_knob_shows_the_values_that_were_refused_and_greys_what_was_there(served):
     query = {"file": "square", "kernel": "set_row_read_col", "BDIMX": "64"}
     refused = view_run(served, query, "set_row_read_col")
     assert refused["shown-run.data"]["title"] == "set_row_read_col"
@@ -170,7 +169,7 @@ def test_a_refusal_by_a_knob_shows_the_values_that_were_refused_and_greys_what_w
     assert page["drawn-run"].data == {"file": "square", "kernel": "set_row_read_col"}
 
 
-def test_what_takes_too_long_for_a_page_is_refused_at_once(tmp_path: Path) -> None:
+def test_what_takes_too_long_for_a_page_is_refused_at_once(tmp_path):
     """The whole would take many minutes; a second of it tells so."""
     path = tmp_path / "long.py"
     path.write_text(LONG, encoding="utf-8")
@@ -178,14 +177,14 @@ def test_what_takes_too_long_for_a_page_is_refused_at_once(tmp_path: Path) -> No
         Library([path]).show(RunState("long"))
 
 
-def test_a_refused_kernel_has_no_launch(served: Library) -> None:
+def test_a_refused_kernel_has_no_launch(served):
     shown = served.show(RunState("mistakes"))
     with pytest.raises(LaunchError, match="65536 bytes of static shared memory"):
         shown.launch(RunState("mistakes", kernel="too_much_static_memory"))
     assert shown.launch(RunState("mistakes", kernel="no_such_kernel")).kernel == "store_past_the_edge"
 
 
-def test_the_card_counts_the_mistakes(served: Library) -> None:
+def test_the_card_counts_the_mistakes(served):
     card, other = (part for part in parts(gallery_page(served)) if isinstance(part, html.Article))
 
     assert "12 mistakes found while it ran" in text(card)
@@ -194,7 +193,7 @@ def test_the_card_counts_the_mistakes(served: Library) -> None:
 
 
 @pytest.mark.browser
-def test_a_refused_kernel_leads_to_the_others_and_back(page: Page) -> None:
+def test_a_refused_kernel_leads_to_the_others_and_back(page):
     page.goto("/kernel?file=mistakes&kernel=too_many_threads")
     headline(page, "This cannot be launched")
     page.get_by_role("link", name="store_past_the_edge").click()
@@ -206,7 +205,7 @@ def test_a_refused_kernel_leads_to_the_others_and_back(page: Page) -> None:
 
 
 @pytest.mark.browser
-def test_lowering_a_knob_mends_a_refused_launch(page: Page) -> None:
+def test_lowering_a_knob_mends_a_refused_launch(page):
     page.goto("/kernel?file=mistakes&kernel=too_many_threads")
     knob(page, "TALL", 32)
     expect(page.get_by_role("heading", level=1)).to_contain_text("No shared memory is used")

@@ -3,9 +3,7 @@
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
-import plotly.graph_objects as go
 import pytest
 from dash import html
 from helpers.gallery import RECORDINGS
@@ -13,7 +11,6 @@ from helpers.pseudo import TAG, forgotten, pseudo
 from helpers.tiers import one_in
 
 from smemviz.app.components.rich import rich
-from smemviz.app.library import Library
 from smemviz.app.pages.editor_page import _panel, run_asked
 from smemviz.app.pages.gpus_page import gpus_page, view_gpus
 from smemviz.app.pages.kernel.suggest_panel import suggest_panel, suggestion_parts, view_suggest
@@ -25,12 +22,11 @@ from smemviz.app.pages.learn.learn_page import learn_page
 from smemviz.app.pages.learn.learn_view import view_lesson
 from smemviz.app.state import RunState
 from smemviz.app.tasks.suggester import Suggester
-from smemviz.app.texts import Texts
 from smemviz.figures.drawing.cells import CHARACTERS
 from smemviz.i18n import spoken
 from smemviz.lessons.course import LESSONS, lesson_of
 from smemviz.lessons.handout import handout_page
-from smemviz.lessons.lesson import Lesson, lanes_of, read_answer
+from smemviz.lessons.lesson import lanes_of, read_answer
 from smemviz.model.hardware.compute_capability import known
 from smemviz.model.layout.accesses import PATTERNS, access_of
 from smemviz.paths import gallery
@@ -43,7 +39,7 @@ CODE = ("gcd", "r", "c", "i", "tile", "held", "set_row_read_col", "out", "idx", 
 FAMILIES = [row.family for row in known()]
 
 
-def test_why_a_site_costs_what_it_costs(served: Library) -> None:
+def test_why_a_site_costs_what_it_costs(served):
     run, look = {"file": "square", "kernel": "set_row_read_col"}, {"theme": "light"}
     with pseudo():
         panel, filling = why_panel(), view_why(served, run, look)
@@ -54,7 +50,7 @@ def test_why_a_site_costs_what_it_costs(served: Library) -> None:
     assert "⟦" not in str(english)
 
 
-def test_what_is_suggested(served: Library) -> None:
+def test_what_is_suggested(served):
     """The dynamic tile has a pad that cannot be written, the others were counted and timed on the H200."""
     for file, kernel in (("square", "set_row_read_col"), ("square", "set_row_read_col_dyn"), ("transpose", "tile")):
         query = {"file": file, "kernel": kernel}
@@ -67,7 +63,7 @@ def test_what_is_suggested(served: Library) -> None:
         assert "⟦" not in str(view_suggest(served, Suggester(), query))
 
 
-def test_reasons_are_messages_where_they_are_and_quoted_in_english_where_they_are_not(served: Library) -> None:
+def test_reasons_are_messages_where_they_are_and_quoted_in_english_where_they_are_not(served):
     stored = json.loads((RECORDINGS / "suggestions.json").read_text(encoding="utf-8"))
     (facts,) = [one for one in stored["files"] if one["file"].endswith("square.py")]
     launch = served.show(RunState.read({"file": "square"})).recording["set_row_read_col_dyn"]
@@ -95,7 +91,7 @@ def test_reasons_are_messages_where_they_are_and_quoted_in_english_where_they_ar
     assert refused_notes(failed, launch.kernel) == [Note(f"tile: {reason}."), Note("tile: else.")]
 
 
-def test_a_message_with_components_has_its_texts_in_one_piece() -> None:
+def test_a_message_with_components_has_its_texts_in_one_piece():
     code = html.Code("tile")
     assert rich("{n:,} of {code}: {more}.", n=1024, code=code, more=["a", code]) == [
         "1,024 of ",
@@ -108,7 +104,7 @@ def test_a_message_with_components_has_its_texts_in_one_piece() -> None:
         assert rich("{access}; compared with {gpu}.", access=code, gpu="9.0") == [code, "⟦; compared with ⟧9.0⟦.⟧"]
 
 
-def test_one_access_on_every_gpu(served: Library, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_one_access_on_every_gpu(served, monkeypatch, tmp_path):
     monkeypatch.setattr(calibration, "user_folder", lambda: tmp_path)
     one = load_calibration(RECORDINGS / "calibration.json")
     wrong = [replace(row, card="64", agrees=False) if row.what == "number of banks" else row for row in one.rows]
@@ -132,7 +128,7 @@ PARTS = [row.family for row in known()]
 LAB_WORDS = [*URL, *PARTS, "add", "ldmatrix", "ldmatrix_x4", "x4"]
 
 
-def test_the_lab_before_it_is_filled() -> None:
+def test_the_lab_before_it_is_filled():
     with pseudo():
         assert forgotten(lab_page(), [*LAB_WORDS, *OPTIONS]) == []
 
@@ -155,7 +151,7 @@ OPTIONS = [
         {"A": "32x32 float32; base=4; pad=2", "A-access": "row", "B": "32x32; pad=x"},
     ],
 )
-def test_what_the_lab_shows(query: dict[str, str]) -> None:
+def test_what_the_lab_shows(query):
     with pseudo():
         shown = view_lab(query)
         assert (
@@ -166,7 +162,7 @@ def test_what_the_lab_shows(query: dict[str, str]) -> None:
         assert forgotten(found, LAB_WORDS) == []
 
 
-def test_the_page_of_swizzles() -> None:
+def test_the_page_of_swizzles():
     words = [*URL, "wgmma", "ldmatrix", "stmatrix", "x4", "int8", "32B", "64B", "128B", "bulk load", "bulk store"]
     with pseudo():
         assert forgotten(swizzle_page(), words) == []
@@ -180,12 +176,12 @@ def test_the_page_of_swizzles() -> None:
 NO_KERNEL_RUNS = "from numba import cuda\n\n\n@cuda.jit\ndef k():\n    pass\n\n\ndef main():\n    1 / 0\n"
 
 
-def test_an_access_is_named_by_a_whole_message() -> None:
+def test_an_access_is_named_by_a_whole_message():
     with pseudo():
         assert access_text(access_of("row; op=store; width=16")) == "row⟦ ⟧⟦store⟧⟦, ⟧16⟦ bytes⟧"
 
 
-def test_the_editor_and_what_it_says_of_a_run(texts: Texts) -> None:
+def test_the_editor_and_what_it_says_of_a_run(texts):
     with pseudo():
         panel = _panel()
         assert forgotten(panel, [path.stem for path in gallery()]) == []
@@ -215,19 +211,19 @@ DATA = [
 ]
 
 
-def answers(lesson: Lesson) -> list[str]:
+def answers(lesson):
     kind = lesson.stage(lesson.values({})).question.kind
     return {"number": ["1", "45", "32", "5", "99", "256", "8192", "x"], "lanes": ["none", "3", "0", "8", "16", "x"],
             "choice": ["flat", "column", "x"]}[kind]  # fmt: skip
 
 
-def test_the_list_of_lessons() -> None:
+def test_the_list_of_lessons():
     with pseudo():
         assert forgotten(learn_page("/learn"), DATA) == []
 
 
 @pytest.mark.parametrize("lesson", one_in(20, LESSONS), ids=lambda lesson: lesson.slug)
-def test_a_lesson_before_and_after_its_answer(lesson: Lesson) -> None:
+def test_a_lesson_before_and_after_its_answer(lesson):
     with pseudo():
         assert forgotten(learn_page(f"/learn/{lesson.slug}"), DATA) == []
         for given in ("", "show", *answers(lesson)):
@@ -239,12 +235,12 @@ def test_a_lesson_before_and_after_its_answer(lesson: Lesson) -> None:
             assert forgotten(texts, DATA) == []
 
 
-def _is_source(figure: go.Figure) -> bool:
+def _is_source(figure):
     return any(trace.meta == CHARACTERS for trace in figure.data)
 
 
 @pytest.mark.exhaustive
-def test_a_handout_has_the_question_before_the_answer() -> None:
+def test_a_handout_has_the_question_before_the_answer():
     with pseudo():
         for lesson in LESSONS:
             values = lesson.values({})
@@ -253,7 +249,7 @@ def test_a_handout_has_the_question_before_the_answer() -> None:
             assert page.index("⟦Question⟧") < page.index("⟦It is ⟧")
 
 
-def test_lanes_read_are_lanes_written() -> None:
+def test_lanes_read_are_lanes_written():
     lesson = lesson_of("words")
     question = lesson.stage(lesson.values({})).question
     assert lanes_of(read_answer(question, "31, 4-6")) == [4, 5, 6, 31]

@@ -5,13 +5,11 @@ import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from pathlib import Path
 from weakref import ref
 
 import plotly.graph_objects as go
 import pytest
 
-from smemviz.app.components.launches import Filling, Query
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.look_view import view_look
 from smemviz.app.pages.kernel.pictures import Pictures
@@ -26,13 +24,13 @@ STEP = {"site": "1", "warp": "3", "step": "1"}
 class Counted:
     """A view that counts how often it draws, and fails when told to."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.drawn = 0
         self.fails = False
         self.may_end = threading.Event()
         self.may_end.set()
 
-    def __call__(self, served: Library, run: Query, look: Query) -> Filling:
+    def __call__(self, served, run, look):
         self.drawn += 1
         self.may_end.wait(60)
         if self.fails:
@@ -41,11 +39,11 @@ class Counted:
 
 
 @pytest.fixture
-def view() -> Counted:
+def view():
     return Counted()
 
 
-def test_what_was_drawn_before_is_what_was_drawn(served: Library) -> None:
+def test_what_was_drawn_before_is_what_was_drawn(served):
     drawn, again = view_look(served, RUN, STEP), Pictures().cached(view_look)
     for _ in range(2):
         filling = again(served, RUN, STEP)
@@ -55,7 +53,7 @@ def test_what_was_drawn_before_is_what_was_drawn(served: Library) -> None:
         assert {name: filling[name] for name in rest} == json.loads(json.dumps({name: drawn[name] for name in rest}))
 
 
-def test_a_picture_is_drawn_again_only_when_something_else_is_asked_for(served: Library, view: Counted) -> None:
+def test_a_picture_is_drawn_again_only_when_something_else_is_asked_for(served, view):
     looked = Pictures().cached(view)
     first = looked(served, RUN, STEP)
     assert first["tile.figure"]["layout"]["height"] == 101
@@ -69,7 +67,7 @@ def test_a_picture_is_drawn_again_only_when_something_else_is_asked_for(served: 
     assert view.drawn == 5
 
 
-def test_a_file_that_was_changed_is_drawn_anew(tmp_path: Path, view: Counted) -> None:
+def test_a_file_that_was_changed_is_drawn_anew(tmp_path, view):
     path = tmp_path / "mine.py"
     path.write_text((kernels_dir() / "square.py").read_text("utf-8"), "utf-8")
     looked, served = Pictures().cached(view), Library([path])
@@ -80,7 +78,7 @@ def test_a_file_that_was_changed_is_drawn_anew(tmp_path: Path, view: Counted) ->
         path.write_text(path.read_text("utf-8") + text, "utf-8")
 
 
-def test_no_recording_is_held(view: Counted) -> None:
+def test_no_recording_is_held(view):
     served, looked = Library(gallery()), Pictures().cached(view)
     looked(served, RUN, STEP)
     recording = ref(served.show(RunState.read(RUN)).recording)
@@ -89,7 +87,7 @@ def test_no_recording_is_held(view: Counted) -> None:
     assert recording() is None
 
 
-def test_what_two_ask_for_at_once_is_drawn_once(view: Counted) -> None:
+def test_what_two_ask_for_at_once_is_drawn_once(view):
     served, looked = Library(gallery()), Pictures().cached(view)  # the recording is not loaded yet either
     view.may_end.clear()
     with ThreadPoolExecutor(8) as pool:
@@ -99,7 +97,7 @@ def test_what_two_ask_for_at_once_is_drawn_once(view: Counted) -> None:
     assert view.drawn == 1
 
 
-def test_a_picture_that_failed_is_not_kept(served: Library, view: Counted) -> None:
+def test_a_picture_that_failed_is_not_kept(served, view):
     looked = Pictures().cached(view)
     view.fails = True
     with pytest.raises(MemoryError):
@@ -108,7 +106,7 @@ def test_a_picture_that_failed_is_not_kept(served: Library, view: Counted) -> No
     assert looked(served, RUN, STEP)["note.children"] == "said"
 
 
-def test_a_run_that_is_refused_is_asked_for_again(served: Library, view: Counted) -> None:
+def test_a_run_that_is_refused_is_asked_for_again(served, view):
     looked = Pictures().cached(view)
     for _ in range(2):
         looked(served, {"file": "square", "BDIMX": "64"}, {})
@@ -118,17 +116,15 @@ def test_a_run_that_is_refused_is_asked_for_again(served: Library, view: Counted
 @pytest.mark.parametrize(
     "junk", [{"nothing": "1"}, {"kernel": RUN["kernel"], "x" * 5000: ""}, {"cc": "9.0?"}, {"launch": "x"}]
 )
-def test_what_a_url_says_besides_is_neither_drawn_for_nor_kept(
-    served: Library, view: Counted, junk: dict[str, str]
-) -> None:
+def test_what_a_url_says_besides_is_neither_drawn_for_nor_kept(served, view, junk):
     looked = Pictures().cached(view)
     for run in (RUN, RUN | junk):
         looked(served, run, STEP | {"x" * 5000: "y", "array": "z" * 5000, "elements": "z" * 5000})
     assert view.drawn == 1
 
 
-def test_a_view_is_given_what_was_read_of_the_url(served: Library) -> None:
-    def view(served: Library, run: Query, look: Query) -> Filling:
+def test_a_view_is_given_what_was_read_of_the_url(served):
+    def view(served, run, look):
         return {"run": run}
 
     run = RUN | {"IPAD": " 2", "junk": "1", "cc": "3.5"}

@@ -3,7 +3,6 @@
 import os
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
@@ -35,16 +34,14 @@ print("printed")
 """
 
 
-def of(folder: Path, text: str = SCRIPT, *arguments: str, options: tuple[str, ...] = ()) -> Library:
+def of(folder, text=SCRIPT, *arguments, options=()):
     """Return a library with a script that is started with arguments."""
     path = folder / "mine.py"
     path.write_text(text)
     return Library([path], started=Started(arguments=arguments, script_options=options))
 
 
-def test_a_script_is_run_with_its_arguments_and_constants_and_leaves_the_server_as_it_was(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_script_is_run_with_its_arguments_and_constants_and_leaves_the_server_as_it_was(tmp_path, capfd):
     here, library = os.getcwd(), of(tmp_path, SCRIPT, "1", "2")
     shown = library.show(RunState("mine", constants={"PITCH": "33"}))
     assert [launch.grid for launch in shown.recording] == [(1, 1, 1), (2, 1, 1)]
@@ -55,24 +52,24 @@ def test_a_script_is_run_with_its_arguments_and_constants_and_leaves_the_server_
 
 
 @pytest.mark.exhaustive
-def test_options_of_a_run_are_those_of_the_command_line(tmp_path: Path) -> None:
+def test_options_of_a_run_are_those_of_the_command_line(tmp_path):
     recording = of(tmp_path, SCRIPT, "1", "2", options=("--max-launches", "1")).show(RunState("mine")).recording
     assert (len(recording.launches), recording.unrecorded) == (1, 1)
 
 
 @pytest.mark.exhaustive
-def test_what_fails_is_said_with_its_line(tmp_path: Path) -> None:
+def test_what_fails_is_said_with_its_line(tmp_path):
     with pytest.raises(KernelFileError, match="'two'") as refused:
         of(tmp_path, SCRIPT, "two").show(RunState("mine"))
     assert refused.value.line == 17
 
 
 @pytest.mark.exhaustive
-def test_it_is_ended_when_it_is_stopped(tmp_path: Path) -> None:
+def test_it_is_ended_when_it_is_stopped(tmp_path):
     started = tmp_path / "started"
     library = of(tmp_path, f"import time, pathlib\npathlib.Path({str(started)!r}).touch()\ntime.sleep(600)\n")
 
-    def stop() -> None:
+    def stop():
         while not started.exists():
             time.sleep(0.02)
         library.stop()

@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dash import Dash
-from flask.testing import FlaskClient
 from helpers.callbacks import CALLBACKS, asking_for, send
 
 import smemviz
@@ -26,7 +24,7 @@ LITERAL = re.compile(
 )
 
 
-def test_what_is_private_to_dash_is_named_once() -> None:
+def test_what_is_private_to_dash_is_named_once():
     found = Counter(
         (name, place)
         for place, text in (SCRIPTS | SOURCES).items()
@@ -41,7 +39,7 @@ def test_what_is_private_to_dash_is_named_once() -> None:
     assert [name for name, text in SCRIPTS.items() if "pushState" in text] == ["base.js"]
 
 
-def test_scripts_look_for_nothing_by_an_id_of_their_own() -> None:
+def test_scripts_look_for_nothing_by_an_id_of_their_own():
     found = {
         name: sorted({next(filter(None, literal)) for literal in LITERAL.findall(text)})
         for name, text in SCRIPTS.items()
@@ -53,14 +51,14 @@ def test_scripts_look_for_nothing_by_an_id_of_their_own() -> None:
     }
 
 
-def test_every_id_that_scripts_are_handed_is_laid_out_and_looked_for() -> None:
+def test_every_id_that_scripts_are_handed_is_laid_out_and_looked_for():
     used = {name for text in SCRIPTS.values() for name in re.findall(r"\bids\.(\w+)", text)}
     laid_out = {name for place, text in SOURCES.items() for name in re.findall(r"\bids\.([A-Z_]+)\b", text)}
     assert used == set(ids.handed_over())
     assert laid_out == set(ids.handed_over())
 
 
-def test_every_callback_of_a_script_is_connected_and_there() -> None:
+def test_every_callback_of_a_script_is_connected_and_there():
     connected = {
         (one["clientside_function"]["namespace"], one["clientside_function"]["function_name"])
         for one in create_app().server.test_client().get("/_dash-dependencies").json
@@ -80,18 +78,18 @@ ROUTE = asking_for(NOWHERE)
 
 
 @pytest.fixture(scope="module")
-def app() -> Dash:
+def app():
     made = create_app()
     made.server.config["PROPAGATE_EXCEPTIONS"] = False
     return made
 
 
 @pytest.fixture(scope="module")
-def client(app: Dash) -> FlaskClient:
+def client(app):
     return app.server.test_client()
 
 
-def test_what_a_page_sends_is_answered(client: FlaskClient) -> None:
+def test_what_a_page_sends_is_answered(client):
     assert client.post(CALLBACKS, json=ROUTE).status_code == 200
 
 
@@ -120,14 +118,14 @@ GARBAGE = {
 
 
 @pytest.mark.parametrize("name", GARBAGE)
-def test_what_no_page_sends_is_refused_in_a_line(client: FlaskClient, name: str) -> None:
+def test_what_no_page_sends_is_refused_in_a_line(client, name):
     answer = client.post(CALLBACKS, data=json.dumps(GARBAGE[name]), content_type="application/json")
     assert answer.status_code == 400
     assert answer.text == "smemviz: no page of this dashboard sends that\n"
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 200_000, "\xff"])
-def test_what_is_no_json_is_refused(client: FlaskClient, text: str) -> None:
+def test_what_is_no_json_is_refused(client, text):
     answer = client.post(CALLBACKS, data=text.encode("latin-1"), content_type="application/json")
     assert answer.status_code == 400
 
@@ -147,9 +145,7 @@ RUN = {"run.data": {}, "look.data": {}, "place.data": {"path": "/lab"}, "theme.d
         ("knobs.children", {"run.data": {"file": "text-mine"}}, []),
     ],
 )
-def test_what_a_page_could_hold_is_answered(
-    app: Dash, holding: str, values: dict[str, Any], ids: list[dict[str, Any]]
-) -> None:
+def test_what_a_page_could_hold_is_answered(app, holding, values, ids):
     clicked = [name for name in values if name.endswith("n_clicks")]
     assert send(app, holding, RUN | values, ids, clicked).status_code == 200
 
@@ -159,7 +155,7 @@ _SOMETHING: list[Any] = [None, True, 7, -1.5, float("inf"), "text", "\ud800", []
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("followed", [False, True])
-def test_whatever_a_property_holds_is_answered_or_refused(followed: bool) -> None:
+def test_whatever_a_property_holds_is_answered_or_refused(followed):
     """Every property that a callback asks for, with a value of every kind that JSON has."""
     app = create_app([kernels_dir() / "square.py"], follow=True) if followed else create_app()
     app.server.config["PROPAGATE_EXCEPTIONS"] = False
@@ -171,36 +167,32 @@ def test_whatever_a_property_holds_is_answered_or_refused(followed: bool) -> Non
                 assert answer.status_code in (200, 204, 400), (output, name, value)
 
 
-def test_the_number_of_a_block_is_one(app: Dash) -> None:
+def test_the_number_of_a_block_is_one(app):
     for text, status in (("0", 200), ("x", 400), ("9" * 5000, 400)):
         values = RUN | {"drawn-run.data": {"file": "square"}, "shown-block.data": text}
         assert send(app, "why.html", values).status_code == status
 
 
-def test_a_pattern_matches_the_same_everywhere(app: Dash) -> None:
+def test_a_pattern_matches_the_same_everywhere(app):
     control = {"type": "lab", "side": "A", "name": "shape", "at": 0}
     assert send(app, "lab-shown.data", RUN, [control]).status_code == 200
     assert send(app, "lab-shown.data", RUN, [control], wanted=[control, control]).status_code == 400
 
 
 @pytest.mark.parametrize("launch", ["square:a:" + "9" * 5000, "square:a:\u00b2", "square:", ":", "\u0663"])
-def test_a_launch_that_is_none_is_a_line_also_in_the_csv(client: FlaskClient, launch: str) -> None:
+def test_a_launch_that_is_none_is_a_line_also_in_the_csv(client, launch):
     answer = client.get("/compare.csv", query_string={"launch": launch})
     assert answer.status_code == 400
     assert answer.text.count("\n") == 1
 
 
 @pytest.mark.parametrize("path", ["x/y", "dash/no-such.js", "plotly/../../setup.py", "sys/x"])
-def test_a_script_that_no_page_has_is_not_there(
-    client: FlaskClient, path: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_script_that_no_page_has_is_not_there(client, path, capfd):
     assert client.get(f"/_dash-component-suites/{path}").status_code == 404
     assert capfd.readouterr().err == ""
 
 
-def test_an_error_of_its_own_is_a_line_for_who_asked_and_one_to_report(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_of_its_own_is_a_line_for_who_asked_and_one_to_report(capfd, monkeypatch):
     server = create_app().server
     server.add_url_rule("/fails", "fails", lambda: 1 // 0)
     answer = server.test_client().get("/fails")

@@ -5,7 +5,7 @@ from helpers.fitting import axe
 from helpers.gallery import h200
 from helpers.pages import headline
 from helpers.waiting import settle
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from smemviz.app.factory import create_app
 from smemviz.app.library import Library
@@ -20,7 +20,7 @@ TRANSPOSE = "/kernel?file=square&kernel=set_row_read_col"
 
 
 @in_browser
-def test_another_layout_takes_one_wavefront_and_asks_the_server_for_nothing(page: Page) -> None:
+def test_another_layout_takes_one_wavefront_and_asks_the_server_for_nothing(page):
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(TRANSPOSE)
     settle(page)
@@ -54,7 +54,7 @@ def test_another_layout_takes_one_wavefront_and_asks_the_server_for_nothing(page
 
 
 @in_browser
-def test_the_fix_of_the_layout_that_is_shown_is_copied(page: Page) -> None:
+def test_the_fix_of_the_layout_that_is_shown_is_copied(page):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(TRANSPOSE)
     settle(page)
@@ -73,7 +73,7 @@ def test_the_fix_of_the_layout_that_is_shown_is_copied(page: Page) -> None:
         ("square.cu", "set_row_read_col", "+    __shared__ int tile[BDIMY][PITCH];"),
     ],
 )
-def test_a_layout_comes_with_its_fix_in_the_language_of_the_file(file: str, kernel: str, line: str) -> None:
+def test_a_layout_comes_with_its_fix_in_the_language_of_the_file(file, kernel, line):
     filling = view_layouts(Library(gallery()), {"file": file, "kernel": kernel}, {})
     fixes = {layout["name"]: layout["fix"] for layout in filling["layouts.data"]}
     assert fixes["written"] == ""
@@ -81,7 +81,7 @@ def test_a_layout_comes_with_its_fix_in_the_language_of_the_file(file: str, kern
 
 
 @in_browser
-def test_who_wants_no_motion_has_the_stills(page: Page) -> None:
+def test_who_wants_no_motion_has_the_stills(page):
     page.emulate_media(reduced_motion="reduce")
     page.goto(TRANSPOSE)
     settle(page)
@@ -94,12 +94,12 @@ def test_who_wants_no_motion_has_the_stills(page: Page) -> None:
     expect(page.locator(".motion")).to_have_count(0)
 
 
-def _width(page: Page, selector: str) -> float:
+def _width(page, selector):
     return float(page.locator(selector).evaluate("one => one.getBoundingClientRect().width"))
 
 
 @in_browser
-def test_the_border_between_source_and_pictures_is_dragged_and_moved_by_keys(page: Page) -> None:
+def test_the_border_between_source_and_pictures_is_dragged_and_moved_by_keys(page):
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(TRANSPOSE)
     settle(page)
@@ -130,7 +130,7 @@ def test_the_border_between_source_and_pictures_is_dragged_and_moved_by_keys(pag
 
 @in_browser
 @pytest.mark.exhaustive
-def test_the_layouts_are_saved_as_a_film(page: Page) -> None:
+def test_the_layouts_are_saved_as_a_film(page):
     page.goto(TRANSPOSE)
     settle(page)
     page.locator("#tile-panel .save > summary").click()
@@ -141,7 +141,7 @@ def test_the_layouts_are_saved_as_a_film(page: Page) -> None:
 
 
 @in_browser
-def test_lanes_fall_into_their_bins_while_it_plays(page: Page) -> None:
+def test_lanes_fall_into_their_bins_while_it_plays(page):
     page.emulate_media(reduced_motion="no-preference")
     page.goto(f"{TRANSPOSE}&speed=1")
     settle(page)
@@ -152,14 +152,14 @@ def test_lanes_fall_into_their_bins_while_it_plays(page: Page) -> None:
 
 
 @in_browser
-def test_without_conflict_there_is_no_choice(page: Page) -> None:
+def test_without_conflict_there_is_no_choice(page):
     page.goto("/kernel?file=square&kernel=set_row_read_col_pad")
     settle(page)
     expect(page.get_by_role("radiogroup", name="Layout")).to_be_hidden()
 
 
 @pytest.mark.exhaustive
-def test_the_page_serves_what_the_command_line_exports() -> None:
+def test_the_page_serves_what_the_command_line_exports():
     client = create_app(gallery()).server.test_client()
     answer = client.get("/kernel.gif?file=square&kernel=set_row_read_col&site=1&warp=0&step=1")
     assert (answer.status_code, answer.mimetype) == (200, "image/gif")

@@ -3,14 +3,14 @@
 import pytest
 from helpers.fitting import axe
 from helpers.waiting import settle
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from smemviz.paths import kernels_dir
 
 pytestmark = pytest.mark.browser
 
 
-def places(page: Page) -> tuple[int, int]:
+def places(page):
     """Return how many places the lanes have from left to right, and how many from top to bottom."""
     return tuple(
         page.evaluate(
@@ -22,7 +22,7 @@ def places(page: Page) -> tuple[int, int]:
     )
 
 
-def test_lanes_queue_down_a_column_and_find_a_bank_each_along_a_row(page: Page) -> None:
+def test_lanes_queue_down_a_column_and_find_a_bank_each_along_a_row(page):
     page.emulate_media(reduced_motion="reduce")
     page.goto("/")
     settle(page)
@@ -46,7 +46,7 @@ PASTE = """(text) => {
 }"""
 
 
-def test_a_kernel_that_is_brought_opens_in_the_editor_or_gets_its_command(page: Page) -> None:
+def test_a_kernel_that_is_brought_opens_in_the_editor_or_gets_its_command(page):
     page.goto("/")
     settle(page)
     said = page.locator("#page .brought")

@@ -2,18 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from dash.development.base_component import Component
 from helpers.callbacks import send
 from helpers.components import text
 from helpers.fitting import fits
 from helpers.measured_app import printing
 from helpers.servers import until
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from smemviz.app.components.launches import Filling
 from smemviz.app.components.written_html import as_html
 from smemviz.app.factory import create_app
 from smemviz.app.library import Library
@@ -29,12 +26,12 @@ from smemviz.paths import gallery, kernels_dir
 RUN = {"file": "square", "kernel": "set_row_read_col"}
 
 
-def shown(filling: Filling) -> str:
+def shown(filling):
     (one,) = (part for part in filling["why.html"] if not part.hidden)
     return text(one.children)
 
 
-def test_the_request_that_wastes_the_most_is_explained_first(served: Library) -> None:
+def test_the_request_that_wastes_the_most_is_explained_first(served):
     filling = view_why(served, RUN, {"theme": "light"})
     assert shown(filling) == (
         "Stride of 32 words. Neighbouring lanes are 32 words apart, 1 row down: "
@@ -44,7 +41,7 @@ def test_the_request_that_wastes_the_most_is_explained_first(served: Library) ->
     )
 
 
-def test_another_site_has_its_own_explanation_and_needs_no_fix(served: Library) -> None:
+def test_another_site_has_its_own_explanation_and_needs_no_fix(served):
     filling = view_why(served, RUN, {"theme": "light", "site": "0"})
     assert shown(filling) == (
         "Neighbouring lanes are 1 word apart, 1 column right: "
@@ -52,16 +49,16 @@ def test_another_site_has_its_own_explanation_and_needs_no_fix(served: Library) 
     )
 
 
-def test_it_counts_for_the_gpu_that_is_chosen(served: Library) -> None:
+def test_it_counts_for_the_gpu_that_is_chosen(served):
     filling = view_why(served, RUN | {"cc": "1.3"}, {"theme": "light"})
     assert "bank 0 has to deliver 16 different words to lanes 0-15, 16-way" in shown(filling)
 
 
-def test_a_refused_run_changes_nothing(served: Library) -> None:
+def test_a_refused_run_changes_nothing(served):
     assert view_why(served, RUN | {"BDIMX": "33"}, {"theme": "light"}) == {}
 
 
-def test_a_launch_without_a_request_has_nothing_to_explain(tmp_path: Path) -> None:
+def test_a_launch_without_a_request_has_nothing_to_explain(tmp_path):
     file = tmp_path / "idle.py"
     file.write_text(
         "from numba import cuda\n\n@cuda.jit\ndef idle():\n    pass\n\ndef main():\n    idle[1, 32]()\n",
@@ -71,7 +68,7 @@ def test_a_launch_without_a_request_has_nothing_to_explain(tmp_path: Path) -> No
     assert view_why(library, {"file": "idle"}, {"theme": "light"}) == {"why.html": []}
 
 
-def said_first(file: str, kernel: str) -> list[str]:
+def said_first(file, kernel):
     filling = view_why(Library([kernels_dir() / file]), {"file": file.removesuffix(".py"), "kernel": kernel}, {})
     first, *others = filling["why.html"]
     assert not any("Fix." in text(other) for other in others)
@@ -79,7 +76,7 @@ def said_first(file: str, kernel: str) -> list[str]:
 
 
 @pytest.mark.parametrize("file", ["mistakes.py", "mistakes.cu"])
-def test_a_mistake_is_what_is_fixed_first_and_what_only_seems_right_is_said(file: str) -> None:
+def test_a_mistake_is_what_is_fixed_first_and_what_only_seems_right_is_said(file):
     element, line = ("a_tile[0][2]", 93) if file.endswith(".cu") else ("a_tile[0, 2]", 89)
     assert said_first(file, "corner_of_each_tile") == [
         f"Unwritten read. {element} is read, but nothing wrote it: the block has 4 threads and a_tile 1024 elements.",
@@ -100,14 +97,14 @@ PADDED = "leave 1 element of held unused after every 32, index i + i // 32 (32 b
 NOTE = "changes halves too: 180 -> 170 wavefronts"
 
 
-def start(suggester: Suggester, served: Library, query: dict[str, str]) -> None:
+def start(suggester, served, query):
     state = RunState.read(query)
     path = served.kernel_file(state.file)
     assert path is not None
     assert suggester.start(served.show(state), path, query["kernel"])
 
 
-def an_answer(served: Library, **more: Any) -> str:
+def an_answer(served, **more):
     """Write what ``smemviz suggest --json`` prints about the kernel of reduce.py."""
     shown = served.show(RunState.read(REDUCE))
     suggestion = {
@@ -126,18 +123,18 @@ def an_answer(served: Library, **more: Any) -> str:
     return json.dumps(facts)
 
 
-def rows(table: Component) -> list[list[str]]:
+def rows(table):
     _head, body = table.children
     return [[cell.children for cell in row.children] for row in body.children]
 
 
-def test_the_command_is_our_own_on_one_kernel_with_the_constants_that_differ() -> None:
+def test_the_command_is_our_own_on_one_kernel_with_the_constants_that_differ():
     assert command(Path("/a/square.py"), "turn", {"IPAD": 2})[2:] == [
         "smemviz", "suggest", "/a/square.py:turn", "--set", "IPAD=2", "--json",
     ]  # fmt: skip
 
 
-def test_what_is_stored_for_this_text_is_shown_at_once(served: Library) -> None:
+def test_what_is_stored_for_this_text_is_shown_at_once(served):
     filling = view_suggest(served, Suggester(), TILE)
     assert filling["suggest-panel.hidden"] is False
     table = filling["suggestions.html"][0].children
@@ -152,12 +149,12 @@ def test_what_is_stored_for_this_text_is_shown_at_once(served: Library) -> None:
     assert "recorded on an NVIDIA H200" in text(filling["suggestions.html"])
 
 
-def test_a_kernel_without_excess_has_no_panel(served: Library) -> None:
+def test_a_kernel_without_excess_has_no_panel(served):
     filling = view_suggest(served, Suggester(), {"file": "transpose", "kernel": "padded_tile"})
     assert filling == {"suggest-panel.hidden": True, "suggest-poll.disabled": True}
 
 
-def test_a_text_of_the_editor_has_no_panel_since_it_is_run_by_nobody_else() -> None:
+def test_a_text_of_the_editor_has_no_panel_since_it_is_run_by_nobody_else():
     texts = Texts()
     served = Library(gallery(), texts)
     name = texts.add((Path(gallery()[0]).parent / "square.py").read_text(encoding="utf-8")).name
@@ -165,13 +162,13 @@ def test_a_text_of_the_editor_has_no_panel_since_it_is_run_by_nobody_else() -> N
     assert filling == {"suggest-panel.hidden": True, "suggest-poll.disabled": True}
 
 
-def test_nothing_is_searched_before_it_is_asked_for(served: Library) -> None:
+def test_nothing_is_searched_before_it_is_asked_for(served):
     filling = view_suggest(served, Suggester(), REDUCE)
     assert filling["suggest-poll.disabled"] is True
     assert text(filling["suggestions.html"]).startswith("Counts the recorded requests with every pad")
 
 
-def test_what_is_found_here_is_shown_with_its_difference(served: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_found_here_is_shown_with_its_difference(served, monkeypatch):
     suggester = Suggester()
     monkeypatch.setattr(module, "command", lambda *_: printing(an_answer(served)))
     start(suggester, served, REDUCE)
@@ -185,7 +182,7 @@ def test_what_is_found_here_is_shown_with_its_difference(served: Library, monkey
     assert 'data-code="--- a\n+++ b\n"' in as_html(filling["suggestions.html"])
 
 
-def test_a_suggestion_that_failed_says_so(served: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_suggestion_that_failed_says_so(served, monkeypatch):
     suggester = Suggester()
     failed = {"lockstep": {"wavefronts": None, "problem": "line 9: 4 were promised", "notes": []}}
     printed = printing(an_answer(served, verified=failed))
@@ -198,7 +195,7 @@ def test_a_suggestion_that_failed_says_so(served: Library, monkeypatch: pytest.M
     assert f"{PADDED}: line 9: 4 were promised." in text(filling["suggestions.html"])
 
 
-def test_what_cannot_be_used_is_a_problem_in_words(served: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_used_is_a_problem_in_words(served, monkeypatch):
     suggester = Suggester()
     output = '{"sha256": "other", "suggestions": [], "refused": [], "notes": []}'
     monkeypatch.setattr(module, "command", lambda *_: printing(output))
@@ -208,7 +205,7 @@ def test_what_cannot_be_used_is_a_problem_in_words(served: Library, monkeypatch:
     assert said == "Nothing can be suggestedthe file changed meanwhile"
 
 
-def test_it_can_be_cancelled(served: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_can_be_cancelled(served, monkeypatch):
     suggester = Suggester()
     monkeypatch.setattr(module, "command", lambda *_: printing("", seconds=600))
     start(suggester, served, REDUCE)
@@ -221,7 +218,7 @@ def test_it_can_be_cancelled(served: Library, monkeypatch: pytest.MonkeyPatch) -
     assert view_suggest(served, suggester, REDUCE)["suggest-status.html"] == []
 
 
-def test_one_thing_at_a_time_is_run_here_and_that_is_said(served: Library) -> None:
+def test_one_thing_at_a_time_is_run_here_and_that_is_said(served):
     job = Job()
     job.start("a measurement", printing("", seconds=600))
     suggester, state = Suggester(job), RunState.read(REDUCE)
@@ -233,7 +230,7 @@ def test_one_thing_at_a_time_is_run_here_and_that_is_said(served: Library) -> No
     job.cancel()
 
 
-def test_what_others_may_not_start_is_not_said_to_be_busy() -> None:
+def test_what_others_may_not_start_is_not_said_to_be_busy():
     """The button is off for them; who asks all the same is told nothing that is not so."""
     app = create_app(local=False)
     values = {"drawn-run.data": REDUCE, "suggest.n_clicks": 1}
@@ -243,7 +240,7 @@ def test_what_others_may_not_start_is_not_said_to_be_busy() -> None:
 
 
 @pytest.mark.browser
-def test_one_click_suggests_runs_and_shows_the_difference(page: Page) -> None:
+def test_one_click_suggests_runs_and_shows_the_difference(page):
     page.goto("/kernel?file=reduce&kernel=neighbours_by_close_threads")
     page.locator("#suggest-title").click()
     page.get_by_role("button", name="Suggest").click()

@@ -18,16 +18,16 @@ MATMUL = kernels_dir() / "matmul.py"
 
 
 @pytest.fixture(scope="module")
-def library() -> Library:
+def library():
     return Library([MATMUL, *(kernels_dir() / f"{name}.py" for name in ("square", "reverse", "rectangle"))])
 
 
-def view(library: Library, **query: str) -> dict[str, object]:
+def view(library, **query):
     return view_measured(library, Stopwatch(Job(environment=LINES, allowed=False)), query, "light")
 
 
 @pytest.mark.exhaustive
-def test_a_kernel_page_shows_the_time_that_the_sweep_has_for_its_constants(library: Library) -> None:
+def test_a_kernel_page_shows_the_time_that_the_sweep_has_for_its_constants(library):
     path = sweep_for(MATMUL)
     assert path
     sweep = load_sweep(path)
@@ -44,14 +44,14 @@ def test_a_kernel_page_shows_the_time_that_the_sweep_has_for_its_constants(libra
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("constants", [{"M": "48"}, {"TILE": "16", "DEPTH": "16"}], ids=str)
-def test_constants_that_the_sweep_has_not_stay_without_a_time(library: Library, constants: dict[str, str]) -> None:
+def test_constants_that_the_sweep_has_not_stay_without_a_time(library, constants):
     body = view(library, file="matmul", kernel="naive", **constants)["timing-body.children"]
 
     assert text(body).startswith("No time was measured with these constants.")
 
 
 @pytest.mark.parametrize(("file", "array"), [("square", "tile[BDIMY][BDIMX]"), ("reverse", "held[N]")])
-def test_declarations_stand_in_the_boxes_of_their_scopes(library: Library, file: str, array: str) -> None:
+def test_declarations_stand_in_the_boxes_of_their_scopes(library, file, array):
     body = view(library, file=file)["published-body.html"]
     cuda, numba = (part for part in parts(body) if getattr(part, "className", "") == "scope" and "file" in text(part))
 
@@ -66,12 +66,12 @@ def test_declarations_stand_in_the_boxes_of_their_scopes(library: Library, file:
     assert all(line in source for line in declared)
 
 
-def test_a_file_without_a_published_scope_has_no_boxes(library: Library) -> None:
+def test_a_file_without_a_published_scope_has_no_boxes(library):
     body = view(library, file="rectangle")["published-body.html"]
     assert not [part for part in parts(body) if getattr(part, "className", "") == "scope"]
 
 
-def test_a_published_product_that_stays_unwritten_leads_to_the_kernel_that_does_the_same() -> None:
+def test_a_published_product_that_stays_unwritten_leads_to_the_kernel_that_does_the_same():
     sweep = Products(Job(environment=LINES)).recorded
     for linked in (True, False):
         table = quoted_table(beside(sweep), sweep, linked)

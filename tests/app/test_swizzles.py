@@ -12,7 +12,7 @@ from smemviz.views.swizzle_modes import DTYPES, ROW_BYTES, ROWS, TileView, cost_
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_tile_lies_where_tensor_copies_put_its_strips(mode) -> None:  # type: ignore[no-untyped-def]
+def test_a_tile_lies_where_tensor_copies_put_its_strips(mode):  # type: ignore[no-untyped-def]
     box = decoded(encoded(6, (64, ROWS), (ROW_BYTES,), (mode.strip // 2, ROWS), width=mode.width))
     assert box is not None
     for first in range(0, ROW_BYTES, mode.strip):
@@ -21,7 +21,7 @@ def test_a_tile_lies_where_tensor_copies_put_its_strips(mode) -> None:  # type: 
         assert here.tolist() == box.offsets(first // mode.strip * ROWS * mode.strip).tolist()
 
 
-def test_what_accesses_cost_by_layout() -> None:
+def test_what_accesses_cost_by_layout():
     """8 rows of a matrix are one wavefront but in rows of 128 bytes without a swizzle."""
     calm, rows = [(16, 16)] * 4, (128, 16)
     for dtype in DTYPES:
@@ -32,7 +32,7 @@ def test_what_accesses_cost_by_layout() -> None:
     assert [cost for key, _, cost in cost_rows(TileView("int8", "wgmma")) if not key] == [[None] * 5] * 2
 
 
-def test_pieces_know_who_asks_for_them() -> None:
+def test_pieces_know_who_asks_for_them():
     view = TileView("float16", "ldmatrix", 1)
     for mode in MODES:
         pieces = view.pieces(mode)
@@ -46,13 +46,13 @@ def test_pieces_know_who_asks_for_them() -> None:
     assert not any(piece.asked for piece in TileView("float16", "wgmma").pieces(MODES[0]))
 
 
-def test_what_a_query_does_not_name_rightly_gives_way() -> None:
+def test_what_a_query_does_not_name_rightly_gives_way():
     said = view_swizzles({"dtype": "no", "access": "no", "at": "99"})["swizzles-headline.children"]
     assert said == "ldmatrix x4: 16 wavefronts with a swizzle of 128 bytes, 128 without"
     assert view_swizzles({"access": "wgmma"})["swizzles-headline.children"] == "wgmma: 16 wavefronts with every swizzle"
 
 
-def test_the_lab_counts_wgmma_only_where_a_descriptor_can_name_the_layout() -> None:
+def test_the_lab_counts_wgmma_only_where_a_descriptor_can_name_the_layout():
     wgmma = {"A-access": "matrices; op=wgmma"}
     for array, can in [
         ("64x64 float16", False),

@@ -5,12 +5,12 @@ from dash import html
 from helpers.fitting import axe
 from helpers.pages import tab
 from helpers.waiting import settle
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from smemviz.app.components.frames import Tab, tabbed
 
 
-def test_the_first_tab_shows_and_the_others_are_hidden() -> None:
+def test_the_first_tab_shows_and_the_others_are_hidden():
     made = tabbed("More", (Tab("a", "A", html.P("one")), Tab("b", "B", html.P("two"))), html.P("foot"))
     names, first, second, foot = made.children
     assert [(head.id, head.tabIndex, head.to_plotly_json()["props"]["aria-selected"]) for head in names.html] == [
@@ -21,7 +21,7 @@ def test_the_first_tab_shows_and_the_others_are_hidden() -> None:
 
 
 @pytest.mark.browser
-def test_keys_go_from_tab_to_tab_and_leave_the_request(page: Page) -> None:
+def test_keys_go_from_tab_to_tab_and_leave_the_request(page):
     page.goto("/kernel?file=square&kernel=set_row_read_col")
     settle(page)
     expect(page.locator("#facts")).to_be_visible()
@@ -42,7 +42,7 @@ def test_keys_go_from_tab_to_tab_and_leave_the_request(page: Page) -> None:
 
 
 @pytest.mark.browser
-def test_a_file_of_which_nothing_was_published_has_no_tab_for_it(page: Page) -> None:
+def test_a_file_of_which_nothing_was_published_has_no_tab_for_it(page):
     page.goto("/kernel?file=stencil")
     settle(page)
     expect(page.get_by_role("tab")).to_have_text(["Launch", "Time", "Hardware counters"])

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 from helpers.callbacks import send
@@ -21,22 +20,22 @@ from smemviz.recordings.sweep import Size
 SLEEP = "import time; print('asleep', file=__import__('sys').stderr, flush=True); time.sleep(600)"
 
 
-def python(code: str) -> list[str]:
+def python(code):
     return [sys.executable, "-c", code]
 
 
-def test_nothing_was_started_yet() -> None:
+def test_nothing_was_started_yet():
     assert Job().status().state == "idle"
 
 
-def test_a_command_gives_its_output() -> None:
+def test_a_command_gives_its_output():
     job = Job()
     assert job.start("square", python("print('{}'); import sys; print('one of two', file=sys.stderr)"))
     status = job.wait(60)
     assert (status.state, status.key, status.output, status.message) == ("done", "square", "{}\n", "one of two")
 
 
-def test_while_it_runs_it_tells_what_it_said_last_and_refuses_another() -> None:
+def test_while_it_runs_it_tells_what_it_said_last_and_refuses_another():
     job = Job()
     job.start("first", python(SLEEP))
     until(lambda: job.status().message == "asleep")
@@ -50,7 +49,7 @@ def test_while_it_runs_it_tells_what_it_said_last_and_refuses_another() -> None:
     assert job.wait(60).output == "2\n"
 
 
-def test_cancelling_ends_what_the_command_started_too() -> None:
+def test_cancelling_ends_what_the_command_started_too():
     job = Job()
     child = (
         "import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']); "
@@ -65,7 +64,7 @@ def test_cancelling_ends_what_the_command_started_too() -> None:
     until(lambda: not alive(pid))
 
 
-def test_a_command_that_takes_too_long_is_stopped() -> None:
+def test_a_command_that_takes_too_long_is_stopped():
     job = Job(limit_seconds=0.3)
     job.start("slow", python(SLEEP))
     status = job.wait(60)
@@ -73,7 +72,7 @@ def test_a_command_that_takes_too_long_is_stopped() -> None:
     assert status.seconds < 600
 
 
-def test_a_failure_is_told_in_the_words_of_the_command() -> None:
+def test_a_failure_is_told_in_the_words_of_the_command():
     job = Job()
     job.start("bad", python("import sys; sys.exit('smemviz: no GPU here that Numba can use')"))
     status = job.wait(60)
@@ -82,14 +81,14 @@ def test_a_failure_is_told_in_the_words_of_the_command() -> None:
     assert job.wait(60).problem == "it ended with exit code 3"
 
 
-def test_the_environment_is_added_to_the_servers_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_is_added_to_the_servers_own(monkeypatch):
     monkeypatch.setenv("OF_THE_SERVER", "kept")
     job = Job(environment={"OF_THE_JOB": "added"})
     job.start("env", python("import os; print(os.environ['OF_THE_SERVER'], os.environ['OF_THE_JOB'])"))
     assert job.wait(60).output == "kept added\n"
 
 
-def test_when_the_server_ends_so_does_the_command() -> None:
+def test_when_the_server_ends_so_does_the_command():
     code = (
         "import sys, time; from smemviz.app.tasks.jobs import Job; job = Job(); "
         f"job.start('left', [sys.executable, '-c', {SLEEP!r}]); print(job._run._process.pid)"
@@ -108,7 +107,7 @@ BUTTONS = {
 QUERY = {"file": "reduce", "kernel": "neighbours_by_close_threads"}
 
 
-def read(key: str, output: str) -> str:
+def read(key, output):
     if output == "bad\n":
         raise InputError(f"{key}: bad")
     if output == "no json\n":
@@ -116,7 +115,7 @@ def read(key: str, output: str) -> str:
     return output.strip()
 
 
-def test_a_result_and_a_problem_are_kept_by_key() -> None:
+def test_a_result_and_a_problem_are_kept_by_key():
     tasks = Tasks(Job(), read)
     for key, output in (("a", "first"), ("b", "bad"), ("c", "third"), ("d", "no json")):
         assert tasks.start(key, printing(output))
@@ -131,7 +130,7 @@ def test_a_result_and_a_problem_are_kept_by_key() -> None:
     assert tasks.result("b") == "better"
 
 
-def test_two_that_share_a_job_wait_for_each_other_and_cancel_only_their_own() -> None:
+def test_two_that_share_a_job_wait_for_each_other_and_cancel_only_their_own():
     job = Job()
     one, other = Tasks(job, read), Tasks(job, read)
     assert one.start("a", printing("", seconds=600))
@@ -151,13 +150,11 @@ def test_two_that_share_a_job_wait_for_each_other_and_cancel_only_their_own() ->
 
 @pytest.mark.parametrize("button", BUTTONS)
 @pytest.mark.parametrize("local", [True, False])
-def test_nothing_is_started_where_others_reach_the_server(
-    button: str, local: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_started_where_others_reach_the_server(button, local, monkeypatch):
     started: list[list[str]] = []
 
     class Pretended(subprocess.Popen[str]):
-        def __init__(self, command: list[str], **options: Any) -> None:
+        def __init__(self, command, **options):
             started.append(command)
             super().__init__(printing(""), **options)
 
@@ -172,7 +169,7 @@ def test_nothing_is_started_where_others_reach_the_server(
 
 
 @pytest.mark.exhaustive
-def test_for_others_products_are_counted_within_the_limits_of_the_editor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_for_others_products_are_counted_within_the_limits_of_the_editor(monkeypatch):
     monkeypatch.setattr("smemviz.app.library.run", None)  # the engine without limits
     counted = Products(Job(allowed=False), local=False).counted(ProductState(Size(16, 16, 16), 8, "16-8"))
     assert counted["naive"].size == Size(16, 16, 16)

@@ -2,30 +2,27 @@
 
 import json
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 from helpers.lesson_answers import stage_of
 from helpers.pseudo import forgotten, pseudo
 from helpers.waiting import settle
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from smemviz.app.pages.learn.learn_page import learn_page, steps_of
 from smemviz.app.pages.learn.task_panel import judged, task_href, task_in
 from smemviz.engines.sandbox.run import run_text
 from smemviz.i18n import speaking
 from smemviz.lessons.course import LESSONS, TASKS, task_of
-from smemviz.lessons.lesson import Lesson
 
 
-def test_a_task_is_found_by_the_url_and_nothing_else_is_one() -> None:
+def test_a_task_is_found_by_the_url_and_nothing_else_is_one():
     assert task_in({"task": "race"}) is task_of("race")
     assert task_in({"task": "banks"}) is None
     assert task_in({}) is None
 
 
-def test_what_is_said_is_the_witness_and_then_that_it_is_fixed() -> None:
+def test_what_is_said_is_the_witness_and_then_that_it_is_fixed():
     task = task_of("padding")
     said, look, done = judged(task, run_text(task.source).recording)
     assert look == "task-verdict is-wrong"
@@ -44,11 +41,11 @@ def test_what_is_said_is_the_witness_and_then_that_it_is_fixed() -> None:
     )
 
 
-def test_a_text_that_gave_nothing_and_one_of_no_task_are_not_judged() -> None:
+def test_a_text_that_gave_nothing_and_one_of_no_task_are_not_judged():
     assert judged(task_of("race"), None) == judged(None, None) == ("", "task-verdict", None)
 
 
-def test_lessons_lead_to_their_tasks_where_there_is_an_editor() -> None:
+def test_lessons_lead_to_their_tasks_where_there_is_an_editor():
     assert str(learn_page("/learn")).count("Fix this kernel") == len(TASKS)
     assert task_href(task_of("race")) in str(learn_page("/learn/race"))
     assert "Fix this kernel" not in str(learn_page("/learn/banks"))
@@ -57,7 +54,7 @@ def test_lessons_lead_to_their_tasks_where_there_is_an_editor() -> None:
 
 
 @pytest.mark.browser
-def test_a_kernel_is_fixed_in_the_editor_and_kept_as_done(page: Page) -> None:
+def test_a_kernel_is_fixed_in_the_editor_and_kept_as_done(page):
     page.goto("/learn/padding")
     page.get_by_role("link", name="Fix this kernel").click()
     expect(page.locator("#editor-task-title")).to_have_text("Fix this kernel")
@@ -82,7 +79,7 @@ def test_a_kernel_is_fixed_in_the_editor_and_kept_as_done(page: Page) -> None:
 
 
 @pytest.mark.exhaustive
-def test_every_lesson_has_its_answer_its_reason_and_what_is_said_to_wrong_ones() -> None:
+def test_every_lesson_has_its_answer_its_reason_and_what_is_said_to_wrong_ones():
     page = str(learn_page("/learn", teach=True))
     for lesson in LESSONS:
         stage = stage_of(lesson.slug)
@@ -93,7 +90,7 @@ def test_every_lesson_has_its_answer_its_reason_and_what_is_said_to_wrong_ones()
     assert "It is " not in str(learn_page("/learn"))
 
 
-def test_what_teachers_read_is_messages() -> None:
+def test_what_teachers_read_is_messages():
     with pseudo():
         texts = [text for text in forgotten(learn_page("/learn", teach=True), []) if "⟦" not in text]
     for text in texts:  # code, numbers and answers
@@ -101,7 +98,7 @@ def test_what_teachers_read_is_messages() -> None:
 
 
 @pytest.mark.browser
-def test_a_student_saves_a_file_and_a_teacher_reads_a_class(page: Page, tmp_path: Path) -> None:
+def test_a_student_saves_a_file_and_a_teacher_reads_a_class(page, tmp_path):
     page.goto("/learn/rows")
     page.get_by_label("Your answer").fill("1")
     page.get_by_role("button", name="Check").click()
@@ -151,13 +148,13 @@ TEXTS = """() => {
 }"""
 
 
-def is_unfit(text: dict[str, Any]) -> bool:
+def is_unfit(text):
     return text["out"] or text["size"] < (IN_CELLS if CELL.fullmatch(text["text"]) else SMALLEST)
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.slug)
 @pytest.mark.browser
-def test_the_last_row_can_read_every_slide_of_a_lesson(page: Page, lesson: Lesson) -> None:
+def test_the_last_row_can_read_every_slide_of_a_lesson(page, lesson):
     page.set_viewport_size({"width": 1280, "height": 720})
     page.emulate_media(reduced_motion="reduce")
     for step in steps_of(lesson):
@@ -171,7 +168,7 @@ def test_the_last_row_can_read_every_slide_of_a_lesson(page: Page, lesson: Lesso
 
 
 @pytest.mark.browser
-def test_the_question_stands_above_what_it_asks_about_and_the_explanation_follows_the_answer(page: Page) -> None:
+def test_the_question_stands_above_what_it_asks_about_and_the_explanation_follows_the_answer(page):
     page.set_viewport_size({"width": 1280, "height": 720})
     page.goto("/learn/columns?present=1")
     expect(page.locator("#learn-scene-figure .heatmaplayer image").first).to_be_visible()
@@ -203,7 +200,7 @@ def test_the_question_stands_above_what_it_asks_about_and_the_explanation_follow
 
 @pytest.mark.parametrize("size", [(1440, 900), (1280, 800), (1024, 768)], ids=str)
 @pytest.mark.browser
-def test_a_screen_that_is_higher_than_a_slide_is_filled(page: Page, size: tuple[int, int]) -> None:
+def test_a_screen_that_is_higher_than_a_slide_is_filled(page, size):
     page.set_viewport_size({"width": size[0], "height": size[1]})
     page.emulate_media(reduced_motion="reduce")
     for step in ("/learn/columns?present=1", "/learn/columns?ANSWER=show&present=1"):

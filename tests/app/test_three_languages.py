@@ -8,7 +8,7 @@ from helpers.fitting import CUT_OFF, axe
 from helpers.made_kernels import SHORT
 from helpers.pages import headline, knob, query
 from helpers.waiting import settle
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import expect
 
 from smemviz.i18n import LANGUAGES, _, speaking
 from smemviz.wording.labels import access_name, clauses, count, degree_name, operation_name
@@ -34,7 +34,7 @@ PAGES = {  # by path, what comes last
 }
 
 
-def switch_theme(page: Page, to: str) -> None:
+def switch_theme(page, to):
     page.locator("#toggle-theme").click()
     expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", to)
     settle(page)
@@ -42,7 +42,7 @@ def switch_theme(page: Page, to: str) -> None:
 
 @pytest.mark.parametrize("tag", LANGUAGES)
 @pytest.mark.parametrize("path", PAGES)
-def test_every_page_fits_in_its_language_and_axe_finds_nothing(page: Page, path: str, tag: str) -> None:
+def test_every_page_fits_in_its_language_and_axe_finds_nothing(page, path, tag):
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(f"{path}theme=light&lang={tag}")
     expect(page.locator(PAGES[path]).first).to_be_attached()
@@ -60,12 +60,12 @@ def test_every_page_fits_in_its_language_and_axe_finds_nothing(page: Page, path:
         axe(page)
 
 
-def conflict(degree: int, excess: int, line: int) -> str:
+def conflict(degree, excess, line):
     where = clauses(_("line {n}", n=line), degree_name(degree))
     return _("{wavefronts}, all on {where}", wavefronts=count(excess, "excess wavefront"), where=where)
 
 
-def now(page: Page, position: int, warp: int, step: int, wavefronts: str) -> None:
+def now(page, position, warp, step, wavefronts):
     cost = _("{lanes}, {cost}", lanes=count(32, "lane"), cost=wavefronts)
     said = "{access} by warp {warp}, step {step}: {cost}"
     access = operation_name("load" if step else "store")
@@ -74,16 +74,16 @@ def now(page: Page, position: int, warp: int, step: int, wavefronts: str) -> Non
     expect(page.locator("#position-text")).to_have_text(whole)
 
 
-def button(page: Page, text: str) -> Locator:
+def button(page, text):
     return page.get_by_role("button", name=text, exact=True)
 
 
-def visit(page: Page, name: str) -> None:
+def visit(page, name):
     page.get_by_role("navigation", name=_("Pages"), exact=True).get_by_role("link", name=name, exact=True).click()
 
 
 @pytest.mark.parametrize("tag", SPOKEN)
-def test_a_walk_through_all_of_it_in_the_language_of_the_browser(page: Page, tag: str) -> None:
+def test_a_walk_through_all_of_it_in_the_language_of_the_browser(page, tag):
     """Counts of square.py are those of the H200 (tests/data/h200_counters.csv)."""
     with speaking(tag):
         page.goto("/")
@@ -142,7 +142,7 @@ def test_a_walk_through_all_of_it_in_the_language_of_the_browser(page: Page, tag
     assert "lang" not in query(page)
 
 
-def speaks(page: Page, tag: str) -> None:
+def speaks(page, tag):
     expect(page.locator("html")).to_have_attribute("lang", tag)
     with speaking(tag):
         headline(page, conflict(8, 56, 53))
@@ -150,7 +150,7 @@ def speaks(page: Page, tag: str) -> None:
 
 
 @pytest.mark.browser_context_args(locale="ko-KR")
-def test_the_menu_changes_the_language_and_nothing_else_of_the_address(page: Page) -> None:
+def test_the_menu_changes_the_language_and_nothing_else_of_the_address(page):
     page.goto(f"{TRANSPOSE}&BDIMX=16&theme=dark")
     before = query(page)
     speaks(page, "ko")

@@ -2,17 +2,13 @@
 
 import json
 import threading
-from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
 
 import pytest
-from dash import Dash
 from helpers.callbacks import send
 from helpers.pages import serve
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import expect
 
 from smemviz.app import library as library_module
 from smemviz.app.factory import create_app
@@ -23,16 +19,15 @@ from smemviz.app.working import view_working
 from smemviz.engines import run
 from smemviz.engines.sandbox import Supervisor
 from smemviz.engines.sandbox import supervisor as supervisor_module
-from smemviz.engines.sandbox.sharing import MOST_OF_ONE, Result, Ticket, Turns
+from smemviz.engines.sandbox.sharing import MOST_OF_ONE, Ticket, Turns
 from smemviz.errors import InputError, WaitingError
 from smemviz.paths import gallery, kernels_dir
-from smemviz.recordings.recording import Recording
 
 TEXT = "from numba import cuda\n\n\ndef main():\n    pass\n"
 
 
 @pytest.fixture
-def turns(monkeypatch: pytest.MonkeyPatch) -> Turns:
+def turns(monkeypatch):
     for name in ("_BUSY_SECONDS", "_QUEUE_SECONDS", "_NEXT_SECONDS"):
         monkeypatch.setattr(supervisor_module, name, 0.0)
     turns = Turns(1)
@@ -41,21 +36,21 @@ def turns(monkeypatch: pytest.MonkeyPatch) -> Turns:
 
 
 @pytest.fixture
-def app(turns: Turns) -> Iterator[Dash]:
+def app(turns):
     supervisor = Supervisor(turns=turns)
     yield create_app(local=False, sandbox=supervisor)
     supervisor.close()
 
 
-def test_a_knob_that_cannot_be_run_now_is_worth_asking_for_again(app: Dash) -> None:
+def test_a_knob_that_cannot_be_run_now_is_worth_asking_for_again(app):
     values = {"run.data": {"file": "stencil", "RADIUS": "2"}, "look.data": {"theme": "light"}}
     answer = send(app, "played.data", values, changed=["run.data"])
     assert (answer.status_code, answer.headers["Retry-After"], answer.mimetype) == (429, "5", "text/plain")
     assert answer.text == "stencil.py: the server is busy with other runs; try again in 5 s\n"
 
 
-def test_a_text_that_may_not_even_wait_is_told_when_to_come_back(app: Dash) -> None:
-    def run(at: str) -> Any:
+def test_a_text_that_may_not_even_wait_is_told_when_to_come_back(app):
+    def run(at):
         values = {"editor-text.data": {"source": TEXT, "at": at}, "run.data": {}}
         return send(app, "editor-answer.data", values, changed=["editor-text.data"])
 
@@ -66,8 +61,8 @@ def test_a_text_that_may_not_even_wait_is_told_when_to_come_back(app: Dash) -> N
     assert answer.text == "editor.py: too many runs are waiting already; try again in 30 s\n"
 
 
-def test_two_behind_one_address_who_ask_at_the_same_time_do_not_take_each_other_s_place(app: Dash) -> None:
-    def run(text: str) -> Any:
+def test_two_behind_one_address_who_ask_at_the_same_time_do_not_take_each_other_s_place(app):
+    def run(text):
         values = {"editor-text.data": {"source": text, "at": 1}, "run.data": {}}
         return json.loads(send(app, "editor-answer.data", values, changed=["editor-text.data"]).text)
 
@@ -76,17 +71,17 @@ def test_two_behind_one_address_who_ask_at_the_same_time_do_not_take_each_other_
 
 
 @pytest.mark.exhaustive
-def test_the_same_question_asked_of_another_process_meanwhile_waits(tmp_path: Path) -> None:
+def test_the_same_question_asked_of_another_process_meanwhile_waits(tmp_path):
     """A browser may ask again on another connection; the turn that it has is held by the process that runs its text."""
     file = tmp_path / "turns"
     began, end = threading.Event(), threading.Event()
 
-    def run_now(self: Supervisor, file: str, source: str, constants: Mapping[str, object]) -> Result:
+    def run_now(self, file, source, constants):
         began.set()
         end.wait()
         raise InputError("done")
 
-    def ask(supervisor: Supervisor) -> None:
+    def ask(supervisor):
         with suppress(InputError):
             supervisor.run(TEXT, request_name="1", visitor="class")
 
@@ -109,7 +104,7 @@ STATE = RunState("square", constants={"IPAD": "5"})
 STOPPED = "square.py: was stopped; load the page again to run it"
 
 
-def test_a_run_in_lockstep_ends_when_it_is_told_to() -> None:
+def test_a_run_in_lockstep_ends_when_it_is_told_to():
     limit = TimeLimit("kernels/square.py")
     limit.stop()
     with pytest.raises(StoppedError) as caught:
@@ -117,10 +112,10 @@ def test_a_run_in_lockstep_ends_when_it_is_told_to() -> None:
     assert str(caught.value) == STOPPED
 
 
-def test_who_waits_sees_how_far_it_is_and_can_stop_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_waits_sees_how_far_it_is_and_can_stop_it(monkeypatch):
     runs, begun, may_go_on = [], threading.Event(), threading.Event()
 
-    def run_long(*arguments: Any, progress: TimeLimit, **options: Any) -> Recording:
+    def run_long(*arguments, progress, **options):
         runs.append(progress)
         progress(3, 8, "turn")
         begun.set()
@@ -170,7 +165,7 @@ def main():
 
 
 @pytest.mark.browser
-def test_a_page_that_waits_says_for_what_and_stops_it(context: BrowserContext, tmp_path: Path) -> None:
+def test_a_page_that_waits_says_for_what_and_stops_it(context, tmp_path):
     path = tmp_path / "slow.py"
     path.write_text(SLOW)
     page = context.new_page()

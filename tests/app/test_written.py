@@ -1,17 +1,15 @@
 """What reaches the browser as HTML: what was meant, no text as an element, English marked where it stays."""
 
 import json
-from collections.abc import Iterator
-from typing import Any
 from xml.etree import ElementTree
 
 import dash_mantine_components as dmc
 import pytest
-from dash import Dash, dcc, html
+from dash import dcc, html
 from helpers.callbacks import CALLBACKS, asking_for
 from helpers.pages import tab
 from helpers.waiting import settle
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 from plotly.utils import PlotlyJSONEncoder
 
 from smemviz import i18n as language
@@ -32,20 +30,20 @@ from smemviz.paths import kernels_dir
         (html.P('<b> "c"', title='" onclick="'), '<p title="&quot; onclick=&quot;">&lt;b&gt; &quot;c&quot;</p>'),
     ],
 )
-def test_components_are_written_as_html(part: Any, expected: str) -> None:
+def test_components_are_written_as_html(part, expected):
     assert markup(part) == expected
 
 
-def test_what_only_dash_can_draw_is_refused() -> None:
+def test_what_only_dash_can_draw_is_refused():
     with pytest.raises(AssertionError):  # its element would be one that leads nowhere
         markup(dcc.Link("a", href="/k"))
 
 
-def test_english_is_marked_in_it() -> None:
+def test_english_is_marked_in_it():
     assert as_html(html.P(["재생", English("Play")])) == '<p>재생<span lang="en">Play</span></p>'
 
 
-def test_it_is_one_component_with_the_attributes_of_its_element() -> None:
+def test_it_is_one_component_with_the_attributes_of_its_element():
     shown = Written(html.Ol([html.Li("a"), html.Li("b")], id="source", className="source", **{"aria-label": "Source"}))
     sent = {"tag": "ol", "html": "<li>a</li><li>b</li>", "id": "source", "className": "source", "aria-label": "Source"}
     assert shown.to_plotly_json()["props"] == sent
@@ -54,7 +52,7 @@ def test_it_is_one_component_with_the_attributes_of_its_element() -> None:
 
 
 @pytest.mark.browser
-def test_the_focus_stays_at_its_place_in_what_is_written_anew(page: Page) -> None:
+def test_the_focus_stays_at_its_place_in_what_is_written_anew(page):
     page.goto("/kernel?file=square&kernel=set_row_read_col")
     settle(page)
     link = page.locator("#kernels a").nth(1)
@@ -65,7 +63,7 @@ def test_the_focus_stays_at_its_place_in_what_is_written_anew(page: Page) -> Non
 
 
 @pytest.mark.browser
-def test_what_is_open_in_it_stays_open(page: Page) -> None:
+def test_what_is_open_in_it_stays_open(page):
     page.goto("/kernel?file=square&kernel=set_row_read_col")
     settle(page)
     tab(page, "Hardware counters")
@@ -77,12 +75,12 @@ def test_what_is_open_in_it_stays_open(page: Page) -> None:
 
 
 @pytest.fixture
-def left(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+def left(monkeypatch):
     """Serve Korean that has no translation of anything; return the messages that were looked up in vain."""
     looked_up = set()
 
     class Nothing(language._Untranslated):
-        def gettext(self, message: str) -> str:
+        def gettext(self, message):
             looked_up.add(message)
             return super().gettext(message)
 
@@ -90,21 +88,21 @@ def left(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return looked_up
 
 
-def written(shown: Any) -> Any:
+def written(shown):
     return json.loads(json.dumps(shown, cls=PlotlyJSONEncoder))
 
 
-def span(text: str) -> Any:
+def span(text):
     return written(html.Span(text, lang="en"))
 
 
-def test_an_element_that_is_all_english_says_so_itself() -> None:
+def test_an_element_that_is_all_english_says_so_itself():
     assert marked(html.P(English("Play"))).lang == "en"
     assert getattr(marked(html.P("재생")), "lang", None) is None
     assert written(marked(English("Play"))) == span("Play")
 
 
-def test_english_beside_other_text_is_an_element_of_its_own() -> None:
+def test_english_beside_other_text_is_an_element_of_its_own():
     shown = marked(html.Div(["뱅크", English("Play"), html.Ul([html.Li(English("Stop"))])]))
     before, play, items = shown.children
     assert (before, written(play)) == ("뱅크", span("Play"))
@@ -112,7 +110,7 @@ def test_english_beside_other_text_is_an_element_of_its_own() -> None:
     assert getattr(shown, "lang", None) is None
 
 
-def test_components_that_are_no_elements_get_one_for_each_text() -> None:
+def test_components_that_are_no_elements_get_one_for_each_text():
     shown = marked(dmc.Alert(English("It was stopped"), title=English("Not measured"), color="red"))
     assert (written(shown.children), written(shown.title)) == (span("It was stopped"), span("Not measured"))
     assert written(marked(dcc.Link(English("Compare"), href="/compare")).children) == span("Compare")
@@ -121,11 +119,11 @@ def test_components_that_are_no_elements_get_one_for_each_text() -> None:
 
 
 @pytest.fixture
-def app() -> Dash:
+def app():
     return create_app([kernels_dir() / "square.py"])
 
 
-def test_the_frame_of_a_page_marks_its_english(app: Dash, left: set[str]) -> None:
+def test_the_frame_of_a_page_marks_its_english(app, left):
     with speaking("en"):
         page = app.server.test_client().get("/?lang=ko").text
     assert '<html lang="ko">' in page
@@ -133,7 +131,7 @@ def test_the_frame_of_a_page_marks_its_english(app: Dash, left: set[str]) -> Non
     assert 'lang="en">Skip to the content</a>' in page
 
 
-def test_what_a_callback_puts_on_a_page_marks_its_english(app: Dash, left: set[str]) -> None:
+def test_what_a_callback_puts_on_a_page_marks_its_english(app, left):
     run = {"file": "square", "kernel": "set_row_read_col"}
     asked = asking_for({"path": "/kernel", "file": "square"}, run, {"theme": "light"})
     with speaking("en"):
@@ -144,7 +142,7 @@ def test_what_a_callback_puts_on_a_page_marks_its_english(app: Dash, left: set[s
     assert {text for text, tag in found if tag is None} & left == set()
 
 
-def elements(shown: Any, tag: str | None = None) -> Iterator[tuple[str, str | None]]:
+def elements(shown, tag=None):
     """Yield every text of components as JSON, with the language it is marked as."""
     if isinstance(shown, list):
         for part in shown:
@@ -159,7 +157,7 @@ def elements(shown: Any, tag: str | None = None) -> Iterator[tuple[str, str | No
             yield from elements(part, tag)
 
 
-def test_a_handout_marks_its_english(left: set[str]) -> None:
+def test_a_handout_marks_its_english(left):
     lesson = LESSONS[0]
     values = lesson.values({})
     with speaking("ko"):
@@ -168,7 +166,7 @@ def test_a_handout_marks_its_english(left: set[str]) -> None:
     assert '<h2><span lang="en">Question</span></h2>' in page
 
 
-def of_html(element: ElementTree.Element, tag: str | None) -> Iterator[tuple[str, str | None]]:
+def of_html(element, tag):
     tag = element.get("lang", tag)
     yield element.text or "", tag
     for part in element:

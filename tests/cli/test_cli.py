@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +24,6 @@ from smemviz.version import __version__
 KERNELS = resources.kernels_dir()
 REVERSE = RECORDINGS / "reverse.smem.npz"
 Calls = list[tuple[object, ...]]
-Pretend = Callable[..., Calls]
 
 
 @pytest.fixture

@@ -1,10 +1,8 @@
 """What ``smemviz diff`` prints, and how it exits."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from helpers.commands import Text
 from helpers.made_kernels import TURN
 from helpers.revisions import commit
 from helpers.strategies import a_recording
@@ -13,7 +11,6 @@ import smemviz
 from smemviz.frontends.reading import read_revision
 from smemviz.languages import CUDA_CPP
 
-Diff = Callable[..., Text]
 MARKDOWN = """\
 **Worse in B: turn in wavefronts.**
 

@@ -1,10 +1,7 @@
 """Bad ``.cu`` files on the command line: one line each, the exit code, and nothing of another file."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from helpers.commands import Command
 
 import smemviz
 from smemviz.errors import KernelFileError, LaunchError, SourceError
@@ -18,14 +15,14 @@ RIGHT = KERNEL + LAUNCH
 SECRET = "a_secret_word in another file\n"
 
 
-def said(folder: Path, text: str, command: Command) -> str:
+def said(folder, text, command):
     """Run a file that is refused and return what stands on standard error."""
     path = folder / "k.cu"
     path.write_text(text)
     return command("run", path, code=2).err.replace(path.as_posix(), "k.cu")
 
 
-def test_bad_input_gets_one_line_and_exit_code_2(tmp_path: Path, command: Command) -> None:
+def test_bad_input_gets_one_line_and_exit_code_2(tmp_path, command):
     for text, error, line in [
         ("__global__ void k(int *a) {\n    a[0] = = 3;\n}\n" + LAUNCH, SourceError, "2:12: expected an expression"),
         ("__global__ void k(int *a) {\n    a[0] = b;\n}\n" + LAUNCH, SourceError, '2:12: identifier "b" is undefined'),
@@ -70,7 +67,7 @@ def test_bad_input_gets_one_line_and_exit_code_2(tmp_path: Path, command: Comman
             smemviz.run(tmp_path / "k.cu")
 
 
-def test_assembly_that_is_not_read_is_refused_at_its_line(tmp_path: Path, command: Command) -> None:
+def test_assembly_that_is_not_read_is_refused_at_its_line(tmp_path, command):
     for statement, why in [
         ('.include \\"x\\"', '.include "x" is not read'),
         ('.incbin \\"x\\";', '.incbin "x" is not read'),
@@ -93,7 +90,7 @@ def test_assembly_that_is_not_read_is_refused_at_its_line(tmp_path: Path, comman
         assert told.count("\n") == 1
 
 
-def test_numbers_with_a_point_are_read_in_assembly(tmp_path: Path) -> None:
+def test_numbers_with_a_point_are_read_in_assembly(tmp_path):
     text = """__global__ void k(float *a) {
     asm volatile("{ .reg .b64 policy; createpolicy.fractional.L2::evict_last.b64 policy, 1.0; }");
     asm volatile("add.f32 %0, %0, -1.25e1;" : "+f"(a[0]));
@@ -108,7 +105,7 @@ def test_numbers_with_a_point_are_read_in_assembly(tmp_path: Path) -> None:
     assert a[0] == 7.5
 
 
-def test_numbers_that_an_argument_does_not_take(tmp_path: Path, command: Command) -> None:
+def test_numbers_that_an_argument_does_not_take(tmp_path, command):
     for parameter, argument, why in [
         ("int *a", "full(99999999999, 5)", "a: 99999999999 does not fit int32"),
         ("unsigned char *a", "full(-1, 5)", "a: -1 does not fit uint8"),
@@ -126,7 +123,7 @@ def test_numbers_that_an_argument_does_not_take(tmp_path: Path, command: Command
         assert told.count("\n") == 1
 
 
-def test_infinity_and_dim3_of_nothing_are_what_they_are_in_cpp() -> None:
+def test_infinity_and_dim3_of_nothing_are_what_they_are_in_cpp():
     text = "__global__ void k(float *a, float b) { *a = b; }\n// smemviz: k<<<dim3(), dim3()>>>(zeros(1), 1e999)"
     (plan,) = planned_launches(parse_cuda(text, "k.cu"))
     assert (plan.grid, plan.block) == ((1, 1, 1), (1, 1, 1))
@@ -135,7 +132,7 @@ def test_infinity_and_dim3_of_nothing_are_what_they_are_in_cpp() -> None:
     assert a[0] == np.inf
 
 
-def test_an_error_is_named_at_its_line(tmp_path: Path, command: Command) -> None:
+def test_an_error_is_named_at_its_line(tmp_path, command):
     for text, line in [
         ('#line 100 "other.h"\n' + RIGHT.replace("= 1", "= b"), '2:36: identifier "b" is undefined'),
         ("#/**/li\\\nne 7\n" + RIGHT.replace("= 1", "= b"), '3:36: identifier "b" is undefined'),
@@ -156,24 +153,24 @@ def test_an_error_is_named_at_its_line(tmp_path: Path, command: Command) -> None
         KERNEL + f"// smemviz: {'x' * 100_000}\n",
     ],
 )
-def test_what_is_long_is_not_quoted_whole(tmp_path: Path, command: Command, text: str) -> None:
+def test_what_is_long_is_not_quoted_whole(tmp_path, command, text):
     told = said(tmp_path, text, command)
     assert told.startswith("smemviz: k.cu:")
     assert len(told) < 1100
 
 
-def test_a_file_that_is_not_utf8_is_to_be_saved_as_such(tmp_path: Path, command: Command) -> None:
+def test_a_file_that_is_not_utf8_is_to_be_saved_as_such(tmp_path, command):
     (tmp_path / "k.cu").write_bytes(b"// caf\xe9\n" + RIGHT.encode())
     assert command("run", tmp_path / "k.cu", code=2).err.endswith("k.cu: is not UTF-8 text; save it as UTF-8\n")
 
 
-def test_a_launch_that_no_device_would_start_is_a_finding_and_exit_code_1(tmp_path: Path, command: Command) -> None:
+def test_a_launch_that_no_device_would_start_is_a_finding_and_exit_code_1(tmp_path, command):
     (tmp_path / "k.cu").write_text(KERNEL + LAUNCH.replace("32>>>", "2048>>>"))
     out = command("run", tmp_path / "k.cu", code=1).out
     assert "k.cu:2: launch of k refused: a block of 2048 x 1 x 1 has 2048 threads" in out
 
 
-def test_nothing_of_a_file_outside_is_read_or_shown(tmp_path: Path, command: Command) -> None:
+def test_nothing_of_a_file_outside_is_read_or_shown(tmp_path, command):
     for include in [
         '#include "{path}"',
         "#include <{path}>",
@@ -199,9 +196,7 @@ def test_nothing_of_a_file_outside_is_read_or_shown(tmp_path: Path, command: Com
 @pytest.mark.parametrize(
     "include", ['"../secret.h"', "<../secret.h>", '"link.h"', '"beside.h"', '"nix.h"', "<EGL/egl.h>"]
 )
-def test_headers_that_are_not_in_the_folder_are_left_out_and_not_read(
-    tmp_path: Path, command: Command, include: str
-) -> None:
+def test_headers_that_are_not_in_the_folder_are_left_out_and_not_read(tmp_path, command, include):
     (tmp_path / "secret.h").write_text(SECRET)
     folder = tmp_path / "mine"
     folder.mkdir()
@@ -216,7 +211,7 @@ def test_headers_that_are_not_in_the_folder_are_left_out_and_not_read(
     assert "a_secret_word" not in error
 
 
-def test_headers_are_read_up_to_a_size(tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_headers_are_read_up_to_a_size(tmp_path, command, monkeypatch):
     monkeypatch.setattr(includes, "_MOST_BYTES", 1 << 20)
     for name in ("one.h", "two.h"):
         (tmp_path / name).write_text("// a line\n" * 60_000)
@@ -224,11 +219,11 @@ def test_headers_are_read_up_to_a_size(tmp_path: Path, command: Command, monkeyp
     assert told == "smemviz: k.cu:2: with the header two.h there are more than 1 MiB of headers\n"
 
 
-def test_a_header_with_a_name_that_no_file_has_is_left_out(tmp_path: Path, command: Command) -> None:
+def test_a_header_with_a_name_that_no_file_has_is_left_out(tmp_path, command):
     told = said(tmp_path, f'#include "{"a" * 5000}.h"\n' + RIGHT.replace("= 1", "= b"), command)
     assert told.startswith("smemviz: k.cu:")
 
 
-def test_the_header_of_a_package_is_installed_with_it() -> None:
+def test_the_header_of_a_package_is_installed_with_it():
     error = str(Missing("curand_kernel.h", "k.cu", 3).error(KernelFileError("k.cu", 4, "is undefined")))
     assert error == "k.cu:3: the header curand_kernel.h is not there; install it with pip install nvidia-curand"

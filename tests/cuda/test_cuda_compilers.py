@@ -6,12 +6,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from helpers.commands import Command
 
 from smemviz.errors import MissingError
 from smemviz.frontends.cuda import compile_program, nvrtc, parse_cuda
@@ -34,16 +32,16 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 
 @pytest.fixture
-def no_compiler() -> None:
+def no_compiler():
     """Begin without a process that is kept."""
     nvrtc._end_all()
 
 
-def ptx(name: str) -> str:
+def ptx(name):
     return compile_ptx(KERNEL.format(name=name), "k.cu", (), {}, ()).text
 
 
-def compilers_of(pid: int) -> list[int]:
+def compilers_of(pid):
     """Return the processes that a process compiles in."""
     children: list[str] = []
     for task in Path(f"/proc/{pid}/task").iterdir():
@@ -52,12 +50,12 @@ def compilers_of(pid: int) -> list[int]:
     return [int(child) for child in children if b"nvrtc_process" in Path("/proc", child, "cmdline").read_bytes()]
 
 
-def eventually(holds: Callable[[], object]) -> None:
+def eventually(holds):
     while not holds():  # the test's time limit is pytest's own
         time.sleep(0.02)
 
 
-def run_bomb(folder: Path) -> tuple[subprocess.Popen[str], int]:
+def run_bomb(folder):
     """Run a file whose compilation has no end, and return the process that compiles it."""
     (folder / "k.cu").write_text(BOMB + LAUNCH)
     command = [sys.executable, "-m", "smemviz", "run", str(folder / "k.cu"), "--engine", "lockstep"]
@@ -66,14 +64,14 @@ def run_bomb(folder: Path) -> tuple[subprocess.Popen[str], int]:
     return process, compilers_of(process.pid)[0]
 
 
-def test_a_text_that_makes_it_crash_is_refused_with_the_error_that_makes_it(tmp_path: Path, command: Command) -> None:
+def test_a_text_that_makes_it_crash_is_refused_with_the_error_that_makes_it(tmp_path, command):
     path = tmp_path / "k.cu"
     path.write_text(CRASHES + LAUNCH.replace("k<<<", "k<2><<<"))
     assert command("run", path, code=2).err.startswith(f"smemviz: {path.as_posix()}:3:")
 
 
-def test_a_crash_without_a_reason_names_the_file_and_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    def crash(library: Path, request: object) -> None:
+def test_a_crash_without_a_reason_names_the_file_and_the_kernel(monkeypatch):
+    def crash(library, request):
         raise nvrtc.DeathError("the compiler itself crashed on it (SIGSEGV)", crashed=True)
 
     monkeypatch.setattr(nvrtc, "answer_of", crash)
@@ -82,7 +80,7 @@ def test_a_crash_without_a_reason_names_the_file_and_the_kernel(monkeypatch: pyt
 
 
 @on_linux
-def test_one_that_is_killed_while_it_compiles_is_an_error_and_the_next_text_gets_another(no_compiler: None) -> None:
+def test_one_that_is_killed_while_it_compiles_is_an_error_and_the_next_text_gets_another(no_compiler):
     with ThreadPoolExecutor() as threads:
         compiled = threads.submit(compile_ptx, BOMB, "k.cu", (), {}, ())
         eventually(lambda: compilers_of(os.getpid()))
@@ -93,7 +91,7 @@ def test_one_that_is_killed_while_it_compiles_is_an_error_and_the_next_text_gets
 
 
 @on_linux
-def test_one_that_ends_while_it_waits_is_replaced(no_compiler: None) -> None:
+def test_one_that_ends_while_it_waits_is_replaced(no_compiler):
     ptx("first")
     (waiting,) = compilers_of(os.getpid())
     os.kill(waiting, signal.SIGKILL)
@@ -103,7 +101,7 @@ def test_one_that_ends_while_it_waits_is_replaced(no_compiler: None) -> None:
 
 
 @on_linux
-def test_one_compiles_one_text_after_the_other(no_compiler: None) -> None:
+def test_one_compiles_one_text_after_the_other(no_compiler):
     ptx("first")
     kept = compilers_of(os.getpid())
     with pytest.raises(CompileError, match='identifier "b" is undefined'):
@@ -112,7 +110,7 @@ def test_one_compiles_one_text_after_the_other(no_compiler: None) -> None:
     assert compilers_of(os.getpid()) == kept
 
 
-def test_time_is_bounded(monkeypatch: pytest.MonkeyPatch, no_compiler: None) -> None:
+def test_time_is_bounded(monkeypatch, no_compiler):
     monkeypatch.setattr(nvrtc, "_SECONDS", 0.3)
     with pytest.raises(CompileError, match=r"the compiler was stopped after 0\.3 seconds"):
         compile_ptx(BOMB, "k.cu", (), {}, ())
@@ -120,7 +118,7 @@ def test_time_is_bounded(monkeypatch: pytest.MonkeyPatch, no_compiler: None) -> 
 
 @pytest.mark.exhaustive
 @on_linux
-def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch, no_compiler: None) -> None:
+def test_memory_is_bounded(monkeypatch, no_compiler):
     monkeypatch.setattr(nvrtc, "_BYTES", 100_000_000)
     with pytest.raises(CompileError, match="out of memory") as error:
         compile_ptx(BOMB, "k.cu", (), {}, ())
@@ -129,7 +127,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch, no_compiler: None) -
 
 @pytest.mark.exhaustive
 @on_linux
-def test_ctrl_c_ends_a_compilation_at_once(tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_compilation_at_once(tmp_path):
     process, compiler = run_bomb(tmp_path)
     process.send_signal(signal.SIGINT)
     _, error = process.communicate()
@@ -139,14 +137,14 @@ def test_ctrl_c_ends_a_compilation_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.exhaustive
 @on_linux
-def test_it_ends_with_the_process_that_it_compiles_for(tmp_path: Path) -> None:
+def test_it_ends_with_the_process_that_it_compiles_for(tmp_path):
     process, compiler = run_bomb(tmp_path)
     process.kill()
     process.communicate()
     eventually(lambda: not Path("/proc", str(compiler)).exists())
 
 
-def test_threads_compile_beside_each_other() -> None:
+def test_threads_compile_beside_each_other():
     names = [f"kernel_{number}" for number in range(8)]
     with ThreadPoolExecutor(4) as threads:
         for name, text in zip(names, threads.map(ptx, names), strict=True):
@@ -156,7 +154,7 @@ def test_threads_compile_beside_each_other() -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="has no fork")
-def test_a_forked_process_has_its_own() -> None:
+def test_a_forked_process_has_its_own():
     script = f"""
 import os
 from smemviz.frontends.cuda.nvrtc import compile_ptx
@@ -176,9 +174,7 @@ print([os.waitstatus_to_exitcode(os.wait()[1]) for _ in range(4)])
     assert (ran.stdout, ran.stderr) == ("[42, 42, 42, 42]\n", "")
 
 
-def test_a_library_that_cannot_be_loaded_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_compiler: None
-) -> None:
+def test_a_library_that_cannot_be_loaded_is_one_line(tmp_path, monkeypatch, no_compiler):
     (tmp_path / "libnvrtc.so.13").write_text("no library")
     monkeypatch.setattr(nvrtc, "_library_path", lambda: tmp_path / "libnvrtc.so.13")
     try:
@@ -190,9 +186,7 @@ def test_a_library_that_cannot_be_loaded_is_one_line(
 
 @on_linux
 @pytest.mark.exhaustive
-def test_a_library_that_does_not_look_beside_itself_finds_its_parts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_compiler: None
-) -> None:
+def test_a_library_that_does_not_look_beside_itself_finds_its_parts(tmp_path, monkeypatch, no_compiler):
     library = nvrtc._library_path()
     assert library
     for part in library.parent.glob("libnvrtc-builtins*"):

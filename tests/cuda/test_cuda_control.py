@@ -11,7 +11,7 @@ from smemviz.frontends.cuda import compile_program, parse_cuda
 RNG = np.random.default_rng(7)
 
 
-def test_shuffles_votes_and_matches() -> None:
+def test_shuffles_votes_and_matches():
     text = """#define ALL 0xffffffffu
 __global__ void k(int *out, const int *a) {
     int i = threadIdx.x, v = a[i], n = blockDim.x;
@@ -50,9 +50,7 @@ __global__ void k(int *out, const int *a) {
     ("more", "there"),
     [("", False), pytest.param("cuda::atomic_ref<int>(out[1]).fetch_add(2);", True, marks=pytest.mark.exhaustive)],
 )
-def test_groups_come_without_the_atomics_of_the_standard_library_where_nobody_names_them(
-    more: str, there: bool
-) -> None:
+def test_groups_come_without_the_atomics_of_the_standard_library_where_nobody_names_them(more, there):
     """The compiler takes two seconds to read these."""
     text = f"""#include <cooperative_groups.h>
 __global__ void k(int *out) {{
@@ -63,7 +61,7 @@ __global__ void k(int *out) {{
     assert ("cuda/std/__atomic" in compile_program(parse_cuda(text, "k.cu"), ["k"]).ptx) is there
 
 
-def test_atomics_in_both_memories() -> None:
+def test_atomics_in_both_memories():
     text = """__global__ void k(int *out, const int *a) {
     __shared__ int t[8];
     int i = threadIdx.x, bin = a[i] & 7;
@@ -96,7 +94,7 @@ def test_atomics_in_both_memories() -> None:
     assert {"atomic_add", "reduce_max", "reduce_min", "reduce_xor", "reduce_inc", "atomic_cas"} <= ops
 
 
-def test_an_atomic_that_adds_one_and_returns_nothing_is_a_count() -> None:
+def test_an_atomic_that_adds_one_and_returns_nothing_is_a_count():
     for view in ["source", "compiled"]:
         out, a = np.zeros(8, np.int32), RNG.integers(0, 8, N).astype(np.int32)
         recording = compute("atomicAdd(&out[a[i]], 1);", out, a, view=view, block=N)
@@ -104,7 +102,7 @@ def test_an_atomic_that_adds_one_and_returns_nothing_is_a_count() -> None:
         assert {site.op for site in recording.launches[0].sites} == {"load", "reduce_inc"}
 
 
-def test_an_mbarrier_lets_consumers_wait_for_producers() -> None:
+def test_an_mbarrier_lets_consumers_wait_for_producers():
     for view in ["source", "compiled"]:
         text = """__global__ void k(int *out, const int *in) {
     __shared__ unsigned long long bar;
@@ -130,7 +128,7 @@ def test_an_mbarrier_lets_consumers_wait_for_producers() -> None:
         assert np.array_equal(out[:32], given[:31:-1])
 
 
-def test_a_trap_ends_the_launch_at_its_line() -> None:
+def test_a_trap_ends_the_launch_at_its_line():
     text = "__global__ void k(int *out) {\n    if (threadIdx.x == 3)\n        __trap();\n    out[0] = 1;\n}\n"
     (finding,) = smemviz.cuda_cpp(text)["k"][1, 32](np.zeros(1, np.int32)).findings
     assert (finding.kind, finding.line, finding.threads) == ("trap", 3, ((3, 0, 0),))
@@ -149,7 +147,7 @@ __global__ void k(int *out) {
 """
 
 
-def test_blocks_of_a_cooperative_grid_wait_for_each_other() -> None:
+def test_blocks_of_a_cooperative_grid_wait_for_each_other():
     out = np.zeros((6, 256), np.int32)
     recording = smemviz.cuda_cpp(GRID)["k"][4, 64](out)
     assert np.array_equal(out[3:], np.arange(256)[::-1] + np.arange(3)[:, None])
@@ -164,7 +162,7 @@ def test_blocks_of_a_cooperative_grid_wait_for_each_other() -> None:
         smemviz.cuda_cpp(GRID)["k"][293, 1024](out)
 
 
-def test_functions_that_are_not_inlined_switches_and_local_arrays() -> None:
+def test_functions_that_are_not_inlined_switches_and_local_arrays():
     text = """__device__ __noinline__ int pick(int what, const int *of, int n) {
     int held[8];
     for (int k = 0; k < 8; k++) held[k] = of[k] * (k + 1);
@@ -198,7 +196,7 @@ __global__ void k(int *out, const int *a) {
         assert out.tolist() == expected
 
 
-def test_barriers_that_reduce_and_barriers_of_a_part_of_a_block() -> None:
+def test_barriers_that_reduce_and_barriers_of_a_part_of_a_block():
     text = """__global__ void k(int *out, const int *a) {
     int i = threadIdx.x;
     out[i] = __syncthreads_count(a[i] > 0) + 1000 * __syncthreads_or(a[i] == 3);
@@ -218,7 +216,7 @@ def test_barriers_that_reduce_and_barriers_of_a_part_of_a_block() -> None:
 
 
 @pytest.mark.exhaustive
-def test_cooperative_groups_reduce_a_tile() -> None:
+def test_cooperative_groups_reduce_a_tile():
     text = """#include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 namespace cg = cooperative_groups;
@@ -234,7 +232,7 @@ __global__ void k(int *out, const int *a) {
     assert np.array_equal(out, a.reshape(4, 16).sum(1))
 
 
-def test_the_threads_of_a_block_without_a_cluster_meet_at_the_barrier_of_their_cluster() -> None:
+def test_the_threads_of_a_block_without_a_cluster_meet_at_the_barrier_of_their_cluster():
     text = (
         "__global__ void k(int *out) {\n    __shared__ int t[64];\n    int i = threadIdx.x;\n    t[i] = i;\n"
         '    asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");\n'
@@ -246,7 +244,7 @@ def test_the_threads_of_a_block_without_a_cluster_meet_at_the_barrier_of_their_c
     assert not recording.findings
 
 
-def test_every_thread_of_several_blocks_updates_one_element() -> None:
+def test_every_thread_of_several_blocks_updates_one_element():
     text = "__global__ void k(int *out, int *old) { old[blockIdx.x * 64 + threadIdx.x] = atomicAdd(out, 1); }"
     out, old = np.zeros(1, np.int32), np.zeros(192, np.int32)
     smemviz.cuda_cpp(text)["k"][3, 64](out, old)

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers import hopper_kernels
-from helpers.commands import Command
 from numpy.typing import NDArray
 
 import smemviz
@@ -33,14 +32,14 @@ PTX = """.version 8.0
 """
 
 
-def test_what_is_out_is_refused_as_it_is_said() -> None:
+def test_what_is_out_is_refused_as_it_is_said():
     for row in [row for row in ptx_rows() if not row.executed]:
         with pytest.raises(PtxError) as refused:
             steps_of(Kernel(parse(PTX.format(example=row.example)), "k"))
         assert refused.value.what == row.says
 
 
-def test_every_opcode_of_the_table_is_listed_once(command: Command) -> None:
+def test_every_opcode_of_the_table_is_listed_once(command):
     said = [row for row in command("features", "--json").json["features"] if row["group"].startswith("PTX")]
     opcodes = [row["feature"] for row in said if row["executed"] and "%" not in row["feature"]]
     assert len(opcodes) == len(set(opcodes))
@@ -51,7 +50,7 @@ def test_every_opcode_of_the_table_is_listed_once(command: Command) -> None:
     }
 
 
-def test_readings_of_a_clock_are_as_far_apart_as_it_is_said(command: Command) -> None:
+def test_readings_of_a_clock_are_as_far_apart_as_it_is_said(command):
     (row,) = [row for row in command("features", "--json").json["features"] if "%clock" in row["feature"]]
     assert "each reading is 64 later than the one before" in row["otherwise"]
     text = """__global__ void k(long long *out) {
@@ -117,7 +116,7 @@ ELSEWHERE = {
 }
 
 
-def results(instructions: dict[str, object], kind: str, letter: str) -> NDArray[np.float64]:
+def results(instructions, kind, letter):
     """Run each instruction in all lanes of a warp; one row of results each."""
     lines = "\n".join(
         f'    {{ {kind} d; asm volatile("{text}" : "={letter}"(d) : "{letter}"(a[i]), "{letter}"(b[i]));'
@@ -131,19 +130,19 @@ def results(instructions: dict[str, object], kind: str, letter: str) -> NDArray[
     return out
 
 
-def test_instructions_on_whole_numbers_give_what_numpy_gives() -> None:
+def test_instructions_on_whole_numbers_give_what_numpy_gives():
     for (text, reference), found in zip(WHOLE.items(), results(dict(WHOLE), "int", "r"), strict=True):
         wanted = np.broadcast_to(np.asarray(reference(I, J)).astype(np.int64).astype(np.int32), 32)
         assert np.array_equal(found, wanted), text
 
 
-def test_instructions_on_floats_give_what_numpy_gives() -> None:
+def test_instructions_on_floats_give_what_numpy_gives():
     for (text, (reference, tolerance)), found in zip(REAL.items(), results(dict(REAL), "float", "f"), strict=True):
         wanted = np.asarray(reference(X, Y), np.float32)
         assert np.allclose(found, wanted, rtol=tolerance, atol=tolerance), text
 
 
-def test_every_opcode_that_gives_a_number_stands_in_a_test() -> None:
+def test_every_opcode_that_gives_a_number_stands_in_a_test():
     for opcode in sorted({*TABLE} - ELSEWHERE):
         files = (*Path(__file__).parent.glob("test_cuda_*.py"), Path(hopper_kernels.__file__))
         texts = "".join(path.read_text(encoding="utf-8") for path in files)

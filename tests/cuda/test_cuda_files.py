@@ -25,13 +25,13 @@ KERNEL = "__global__ void k(int *a) "
 LAUNCH = "// smemviz: k<<<1, 1>>>"
 
 
-def written(folder: Path, text: str, name: str = "kernel.cu") -> Path:
+def written(folder, text, name="kernel.cu"):
     path = folder / name
     path.write_text(text)
     return path
 
 
-def test_capitalised_defines_and_constexprs_are_constants_and_follow_each_other() -> None:
+def test_capitalised_defines_and_constexprs_are_constants_and_follow_each_other():
     text = (
         "#define TILE 32\n#define PITCH (TILE + 1)\nconstexpr int HALF = TILE / 2, BOTH = HALF * 2;\n"
         "#define CALL(x) x\n#define name 3\n"
@@ -47,7 +47,7 @@ def test_capitalised_defines_and_constexprs_are_constants_and_follow_each_other(
         program.with_constants({"name": 4})
 
 
-def test_launches_stand_in_comments_and_one_is_offered() -> None:
+def test_launches_stand_in_comments_and_one_is_offered():
     text = (
         "__global__ void scale(float *out, const float *in, int n) {}\n"
         "int main() {\n    scale<<<dim3(2, 2), 64, 128>>>(out, in, 1024);\n}\n"
@@ -63,7 +63,7 @@ def test_launches_stand_in_comments_and_one_is_offered() -> None:
     assert (launch.kernel, launch.grid, launch.block, launch.dynamic_shared) == ("scale", (2, 2), 64, 128)
 
 
-def test_a_ring_leads_through_all_its_places() -> None:
+def test_a_ring_leads_through_all_its_places():
     for asked, visited in [("ring(8)", range(8)), ("ring(2 * N + 3, N)", (0, 8))]:
         program = parse_cuda(f"#define N 8\n{KERNEL}{{}}\n// smemviz: k<<<1, 1>>>({asked})\n", "x.cu")
         (plan,) = planned_launches(program)
@@ -77,14 +77,14 @@ def test_a_ring_leads_through_all_its_places() -> None:
                 array_of(parse(wrong), Parameter("a", True, Element("uint32", 1, 4)), {})
 
 
-def test_a_launch_that_no_device_would_start_is_a_finding(tmp_path: Path) -> None:
+def test_a_launch_that_no_device_would_start_is_a_finding(tmp_path):
     path = written(tmp_path, f"{KERNEL}{{ a[0] = 1; }}\n// smemviz: k<<<1, 2048>>>(zeros(1))\n{LAUNCH}(zeros(1))\n")
     recording = smemviz.run(path)
     assert [(finding.kind, finding.line) for finding in recording.findings] == [("launch_refused", 2)]
     assert len(recording.launches) == 1
 
 
-def test_every_access_has_its_line_and_column(tmp_path: Path) -> None:
+def test_every_access_has_its_line_and_column(tmp_path):
     """Copies of structures and casts too."""
     plain = (
         f"{KERNEL}{{\n    __shared__ int t[32][33];\n    int i = threadIdx.x;\n    t[i][0] = a[i]; t[i][1] = 2;\n"
@@ -108,7 +108,7 @@ def test_every_access_has_its_line_and_column(tmp_path: Path) -> None:
         assert {(site.line, site.column, site.source, site.array, site.op) for site in launch.sites} == wanted
 
 
-def test_kernels_are_launched_from_python_and_write_their_arrays() -> None:
+def test_kernels_are_launched_from_python_and_write_their_arrays():
     out, matrix = np.zeros((96, 64), np.float32), np.arange(64 * 96, dtype=np.float32).reshape(64, 96)
     kernel = smemviz.cuda_cpp(kernels_dir() / "transpose.cu")["padded_tile"]
     recording = kernel[(3, 2), (32, 32)](out, matrix)
@@ -116,7 +116,7 @@ def test_kernels_are_launched_from_python_and_write_their_arrays() -> None:
     assert recording.launches[0].summary()[0].requests == 192
 
 
-def test_templates_are_asked_for_with_their_arguments() -> None:
+def test_templates_are_asked_for_with_their_arguments():
     text = (
         "template <typename T, int N> __global__ void copy(T *out, const T *in) {\n    __shared__ T held[N];\n"
         "    held[threadIdx.x] = in[threadIdx.x];\n    __syncthreads();\n"
@@ -131,7 +131,7 @@ def test_templates_are_asked_for_with_their_arguments() -> None:
         smemviz.cuda_cpp(text)["move"]
 
 
-def test_launches_know_the_constants_of_headers_and_macros_that_are_given(tmp_path: Path) -> None:
+def test_launches_know_the_constants_of_headers_and_macros_that_are_given(tmp_path):
     """THREADS follows from a header that the first one includes; what is given comes before what is defined."""
     written(tmp_path, '#pragma once\n#include "warps.h"\n#define THREADS (32 * WARPS)\n', "sizes.h")
     written(tmp_path, "#ifndef WARPS\n#define WARPS 2\n#endif\n", "warps.h")
@@ -148,7 +148,7 @@ def test_launches_know_the_constants_of_headers_and_macros_that_are_given(tmp_pa
         planned_launches(replace(program, options=()))
 
 
-def test_headers_beside_the_file_are_read_and_have_sites_of_their_own(tmp_path: Path) -> None:
+def test_headers_beside_the_file_are_read_and_have_sites_of_their_own(tmp_path):
     written(tmp_path, "#pragma once\n__device__ inline void put(int *t, int i) {\n    t[i] = i;\n}\n", "put.h")
     path = written(
         tmp_path,
@@ -161,7 +161,7 @@ def test_headers_beside_the_file_are_read_and_have_sites_of_their_own(tmp_path: 
     assert "t[i] = i" in recording.text(site.file)
 
 
-def test_a_recording_of_cuda_is_saved_and_loaded_with_its_view(tmp_path: Path) -> None:
+def test_a_recording_of_cuda_is_saved_and_loaded_with_its_view(tmp_path):
     recording = smemviz.run(kernels_dir() / "reverse.cu", view="compiled")
     recording.save(tmp_path / "reverse.smem.npz")
     loaded = smemviz.load(tmp_path / "reverse.smem.npz")
@@ -169,14 +169,12 @@ def test_a_recording_of_cuda_is_saved_and_loaded_with_its_view(tmp_path: Path) -
     assert [launch.sites for launch in loaded.launches] == [launch.sites for launch in recording.launches]
 
 
-def test_python_has_one_view() -> None:
+def test_python_has_one_view():
     with pytest.raises(InputError, match="is Python, which has one view only"):
         smemviz.run(kernels_dir() / "square.py", view="compiled")
 
 
-def test_without_a_gpu_lockstep_runs_a_file_and_the_gpu_engine_says_what_it_needs(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_a_gpu_lockstep_runs_a_file_and_the_gpu_engine_says_what_it_needs(monkeypatch):
     from smemviz.engines.gpu import device, python_on_gpu
 
     monkeypatch.setattr(python_on_gpu, "is_there", lambda: False)
@@ -188,7 +186,7 @@ def test_without_a_gpu_lockstep_runs_a_file_and_the_gpu_engine_says_what_it_need
 
 
 @pytest.mark.exhaustive
-def test_without_nvrtc_one_line_says_what_to_install() -> None:
+def test_without_nvrtc_one_line_says_what_to_install():
     code = (
         "import sys\nfrom smemviz.frontends.cuda import nvrtc\nnvrtc._LIBRARIES = ()\n"
         "from smemviz.cli.main import main\nsys.exit(main(sys.argv[1:]))"
@@ -204,7 +202,7 @@ def test_without_nvrtc_one_line_says_what_to_install() -> None:
     assert installing("cpp") in line
 
 
-def test_the_dashboard_shows_both_views_and_serves_no_stranger() -> None:
+def test_the_dashboard_shows_both_views_and_serves_no_stranger():
     path = kernels_dir() / "square.cu"
     library = Library([path])
     assert library.files == ("square.cu", "square.cu@compiled")
@@ -216,13 +214,13 @@ def test_the_dashboard_shows_both_views_and_serves_no_stranger() -> None:
     assert "only on your own machine" in str(refused["notices.html"])
 
 
-def test_text_of_a_recording_is_never_compiled() -> None:
+def test_text_of_a_recording_is_never_compiled():
     program = read_program(kernels_dir() / "square.cu")
     with pytest.raises(KernelFileError, match="comes from elsewhere and is not compiled"):
         smemviz.run(replace(program, trusted=False))
 
 
-def test_what_only_the_host_needs_of_its_library_is_left_out(tmp_path: Path) -> None:
+def test_what_only_the_host_needs_of_its_library_is_left_out(tmp_path):
     text = (
         "#include <iterator>\n#include <ratio>\n#include <unordered_map>\n#include <iostream>\n"
         "using std::cout;\nusing std::accumulate, std::vector;\n"
@@ -234,7 +232,7 @@ def test_what_only_the_host_needs_of_its_library_is_left_out(tmp_path: Path) -> 
     assert (site.line, site.source, site.op) == (7, "out[threadIdx.x]", "store")
 
 
-def test_shared_arrays_may_be_of_a_class_that_their_declaration_declares() -> None:
+def test_shared_arrays_may_be_of_a_class_that_their_declaration_declares():
     text = """
     __global__ void k(float *out) {
         __shared__ union { float a[64]; int b[32]; } both, pair[2];
@@ -250,7 +248,7 @@ def test_shared_arrays_may_be_of_a_class_that_their_declaration_declares() -> No
     assert found == {"both": 256, "pair": 512}
 
 
-def test_what_only_the_host_declares_is_left_out_and_what_nvcc_knows_is_known() -> None:
+def test_what_only_the_host_declares_is_left_out_and_what_nvcc_knows_is_known():
     host = """
     #include <vector>
     #include "../common/timer.h"
@@ -273,7 +271,7 @@ def test_what_only_the_host_declares_is_left_out_and_what_nvcc_knows_is_known() 
 
 
 @pytest.mark.exhaustive
-def test_device_code_may_use_the_types_of_the_standard_library() -> None:
+def test_device_code_may_use_the_types_of_the_standard_library():
     text = """
     #include <limits>
     #include <type_traits>
@@ -288,7 +286,7 @@ def test_device_code_may_use_the_types_of_the_standard_library() -> None:
     assert out.tolist() == [8, 24]
 
 
-def test_shared_arrays_of_the_whole_file_may_stand_behind_a_kernel() -> None:
+def test_shared_arrays_of_the_whole_file_may_stand_behind_a_kernel():
     text = """
     __global__ void first(int *out) { out[threadIdx.x] = 1; }
     __shared__ int held[32];
@@ -301,7 +299,7 @@ def test_shared_arrays_of_the_whole_file_may_stand_behind_a_kernel() -> None:
     assert [array.name for array in recording.launches[0].arrays if array.space == "shared"] == ["held"]
 
 
-def test_templates_call_each_other_as_deep_as_they_are_written_and_none_itself() -> None:
+def test_templates_call_each_other_as_deep_as_they_are_written_and_none_itself():
     text = """
     template <int N> struct Sum { static __device__ int of(const int *a) { return a[N] + Sum<N - 1>::of(a); } };
     template <> struct Sum<0> { static __device__ int of(const int *a) { return a[0]; } };
@@ -331,7 +329,7 @@ template <typename T, unsigned int SIZE> __global__ void turn(const T *in, T *ou
 """
 
 
-def test_shared_memory_that_an_operator_declares_has_its_type(tmp_path: Path) -> None:
+def test_shared_memory_that_an_operator_declares_has_its_type(tmp_path):
     path = tmp_path / "turn.cu"
     path.write_text(CONVERTED)
     (launch,) = smemviz.run(path, engine="lockstep")

@@ -1,16 +1,13 @@
 """What a GPU does not tell of a kernel in CUDA C++: each mistake is found where it is made."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import smemviz
 from smemviz.errors import UnsupportedError
-from smemviz.recordings.recording import Recording
 
 
-def run(folder: Path, body: str, launch: str, view: str = "source", more: str = "") -> Recording:
+def run(folder, body, launch, view="source", more=""):
     path = folder / "kernel.cu"
     path.write_text(f"{more}__global__ void k(int *out, int n) {{\n{body}\n}}\n// smemviz: k<<<{launch})\n")
     return smemviz.run(path, view=view)
@@ -50,14 +47,14 @@ FINE = [
 
 
 @VIEWS
-def test_a_mistake_is_found_at_its_line_by_its_threads(tmp_path: Path, view: str) -> None:
+def test_a_mistake_is_found_at_its_line_by_its_threads(tmp_path, view):
     for body, launch, kind, line, thread, said in FOUND:
         finding, *others = run(tmp_path, body, launch, view).findings
         assert (finding.kind, finding.line, finding.threads[0], others) == (kind, line, (thread, 0, 0), []), body
         assert said in finding.message
 
 
-def test_what_is_fine_or_of_one_view_alone_is_told_as_such(tmp_path: Path) -> None:
+def test_what_is_fine_or_of_one_view_alone_is_told_as_such(tmp_path):
     for body, launch in FINE:
         assert not run(tmp_path, body, launch).findings, body
     halves = "int i = threadIdx.x;\nif (i < 32)\n    __syncthreads();\nelse\n    __syncthreads();\nout[i] = i;"
@@ -86,9 +83,7 @@ LOCK = (
         ("int i = n;\nwhile (i) { i ^= 2; }\nout[0] = i;", 3, 0),
     ],
 )  # fmt: skip
-def test_a_loop_that_waits_for_what_nobody_does_is_a_deadlock(
-    tmp_path: Path, view: str, body: str, line: int, thread: int
-) -> None:
+def test_a_loop_that_waits_for_what_nobody_does_is_a_deadlock(tmp_path, view, body, line, thread):
     if view == "compiled" and "^=" in body:
         body = body.replace("i ^= 2;", "i ^= 2; __threadfence();")  # a loop without effect may be left out
     recording = run(tmp_path, body, "1, 64>>>(zeros(64), 1", view)
@@ -102,13 +97,13 @@ def test_a_loop_that_waits_for_what_nobody_does_is_a_deadlock(
     ("view", "lanes"),
     [("compiled", 8), *(pytest.param(view, 32, marks=pytest.mark.exhaustive) for view in ("source", "compiled"))],
 )
-def test_a_lock_that_is_let_go_is_taken_by_every_lane(tmp_path: Path, view: str, lanes: int) -> None:
+def test_a_lock_that_is_let_go_is_taken_by_every_lane(tmp_path, view, lanes):
     body = LOCK.format(held=0) + "\n((volatile int *)out)[0] += 1;\nassert(out[0] <= n);\natomicExch(&lock, 0);"
     assert [f.kind for f in run(tmp_path, body, f"1, {lanes}>>>(zeros(1), {lanes}", view).findings] == []
 
 
 @pytest.mark.exhaustive
-def test_threads_that_wait_for_each_other_in_a_chain_go_on(tmp_path: Path) -> None:
+def test_threads_that_wait_for_each_other_in_a_chain_go_on(tmp_path):
     body = (
         "volatile int *f = out;\nif (threadIdx.x == 0) { while (f[1] == 0) {} out[0] = 5; }\n"
         "else if (threadIdx.x == 32) { while (f[2] == 0) {} f[1] = 7; }\n"
@@ -117,9 +112,7 @@ def test_threads_that_wait_for_each_other_in_a_chain_go_on(tmp_path: Path) -> No
     assert not run(tmp_path, body, "1, 64>>>(zeros(64), 1").findings
 
 
-def test_printf_prints_a_line_for_each_thread_as_c_does_up_to_a_length(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_printf_prints_a_line_for_each_thread_as_c_does_up_to_a_length(tmp_path, capsys):
     for kernel, threads, printed in [
         (
             'printf("%*d|%-5d|%*d|%.*f|%.*f|%x\\n%2147483647d", 4, 3, 3, -3, 3, 2, 2.25, -1, 2.5, 255, 7);',
@@ -136,13 +129,13 @@ def test_printf_prints_a_line_for_each_thread_as_c_does_up_to_a_length(
         assert capsys.readouterr().out == printed
 
 
-def test_an_instruction_that_is_not_executed_is_refused_at_its_line(tmp_path: Path) -> None:
+def test_an_instruction_that_is_not_executed_is_refused_at_its_line(tmp_path):
     body = 'unsigned r = 0;\nasm volatile("multimem.red.relaxed.sys.global.add.u32 [%0], 1;" :: "l"(out));\nout[0] = r;'
     with pytest.raises(UnsupportedError, match=r"kernel\.cu:3: multimem.* is not executed"):
         run(tmp_path, body, "1, 1>>>(zeros(1), 1")
 
 
-def test_random_divergence_reconverges_and_computes_as_numpy_does(tmp_path: Path) -> None:
+def test_random_divergence_reconverges_and_computes_as_numpy_does(tmp_path):
     rng = np.random.default_rng(3)
     values = rng.integers(0, 50, 256).astype(np.int32)
     text = """__global__ void collatz(int *steps, const int *start) {

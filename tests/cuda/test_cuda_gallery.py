@@ -17,8 +17,6 @@ from smemviz.app.library import Library
 from smemviz.app.pages.kernel.run_view import view_run
 from smemviz.model.layout.array_requests import relative_addresses
 from smemviz.paths import gallery, kernels_dir
-from smemviz.recordings.data import Launch
-from smemviz.recordings.recording import Recording
 
 FILES = but(SLOW, ("square", "rectangle", "transpose", "reduce", "reverse", "matmul", "submatrix"))
 
@@ -28,17 +26,17 @@ OF_FILE = {"set_row_read_col_file": "set_row_read_col", "set_row_read_col_dyn_fi
 
 
 @cache
-def both(name: str) -> tuple[Recording, Recording]:
+def both(name):
     cpp, python = (smemviz.run(kernels_dir() / f"{name}{ending}", engine="lockstep") for ending in (".cu", ".py"))
     return cpp, python
 
 
-def with_twins(recording: Recording) -> tuple[Launch, ...]:
+def with_twins(recording):
     return tuple(launch for launch in recording.launches if launch.kernel not in OF_FILE)
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_both_languages_make_the_same_requests(name: str) -> None:
+def test_both_languages_make_the_same_requests(name):
     cpp, python = both(name)
     twins = [launch for launch in python.launches if launch.kernel in {one.kernel for one in cpp.launches}]
     assert len(cpp.launches) >= 2
@@ -49,7 +47,7 @@ def test_both_languages_make_the_same_requests(name: str) -> None:
     assert not cpp.findings
 
 
-def test_arrays_that_are_declared_in_the_file_make_the_requests_of_those_in_the_kernel() -> None:
+def test_arrays_that_are_declared_in_the_file_make_the_requests_of_those_in_the_kernel():
     cpp, _ = both("square")
     for kernel, twin in OF_FILE.items():
         for view in (cpp, smemviz.run(kernels_dir() / "square.cu", view="compiled")):
@@ -67,7 +65,7 @@ def test_arrays_that_are_declared_in_the_file_make_the_requests_of_those_in_the_
 
 
 @pytest.mark.exhaustive
-def test_the_chases_of_both_languages_come_to_the_same_places() -> None:
+def test_the_chases_of_both_languages_come_to_the_same_places():
     """C++ keeps the word register for itself, and reads its constants by addresses that may be of any memory."""
     cpp, python = both("latency")
     assert [launch.kernel.rstrip("s") for launch in cpp.launches] == [launch.kernel for launch in python.launches]
@@ -79,7 +77,7 @@ def test_the_chases_of_both_languages_come_to_the_same_places() -> None:
     assert not cpp.findings
 
 
-def test_the_mistakes_of_both_languages_are_found() -> None:
+def test_the_mistakes_of_both_languages_are_found():
     """In C++ a column too many is the first of the next row: what Python refuses is a race of two blocks there."""
     cpp, python = both("mistakes")
     found, expected = (
@@ -94,7 +92,7 @@ def test_the_mistakes_of_both_languages_are_found() -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_both_languages_have_the_same_table(name: str) -> None:
+def test_both_languages_have_the_same_table(name):
     cpp, python = both(name)
     for one in with_twins(cpp):
         other = python[one.kernel]
@@ -107,7 +105,7 @@ def test_both_languages_have_the_same_table(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_shared_arrays_have_the_shapes_and_types_of_the_source(name: str) -> None:
+def test_shared_arrays_have_the_shapes_and_types_of_the_source(name):
     cpp, python = both(name)
     for one in with_twins(cpp):
         shapes = [
@@ -119,14 +117,14 @@ def test_shared_arrays_have_the_shapes_and_types_of_the_source(name: str) -> Non
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", FILES)
-def test_the_compiled_view_runs_every_kernel(name: str) -> None:
+def test_the_compiled_view_runs_every_kernel(name):
     source, compiled = (smemviz.run(kernels_dir() / f"{name}.cu", view=view) for view in ("source", "compiled"))
     assert compiled.view == "compiled"
     assert [launch.kernel for launch in compiled.launches] == [launch.kernel for launch in source.launches]
     assert not compiled.findings
 
 
-def test_the_square_kernels_cost_what_the_h200_counted() -> None:
+def test_the_square_kernels_cost_what_the_h200_counted():
     recording = smemviz.run(Path(kernels_dir()) / "square.cu")
     wavefronts = {
         launch.kernel: tuple(row.wavefronts for row in launch.summary() if row.wavefronts is not None)
@@ -143,7 +141,7 @@ def test_the_square_kernels_cost_what_the_h200_counted() -> None:
     }
 
 
-def test_a_tiled_product_costs_what_the_h200_counted_for_unmerged_loads() -> None:
+def test_a_tiled_product_costs_what_the_h200_counted_for_unmerged_loads():
     launch = smemviz.run(kernels_dir() / "matmul.cu", kernels="tiled")["tiled"]
     assert (
         sum(row.wavefronts or 0 for s, row in zip(launch.sites, launch.summary(), strict=True) if s.op == "load")
@@ -152,7 +150,7 @@ def test_a_tiled_product_costs_what_the_h200_counted_for_unmerged_loads() -> Non
 
 
 @pytest.mark.parametrize("view", ["source", "compiled"])
-def test_counts_are_those_of_the_h200(view: str) -> None:
+def test_counts_are_those_of_the_h200(view):
     recording = smemviz.run(Path(__file__).parents[1] / "data" / "cuda" / "counted.cu", view=view)
     counts = {}
     for launch in recording.launches:
@@ -164,7 +162,7 @@ def test_counts_are_those_of_the_h200(view: str) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_each_kernel_leads_to_its_twin_and_back(name: str) -> None:
+def test_each_kernel_leads_to_its_twin_and_back(name):
     library = Library(gallery())
     assert f"{name}.cu" not in library.files  # which are the cards of the gallery
     for kernel in library.program(f"{name}.cu").kernels.keys() - OF_FILE.keys():
@@ -172,7 +170,7 @@ def test_each_kernel_leads_to_its_twin_and_back(name: str) -> None:
         assert library.twins(f"{name}.cu", kernel) == library.twins(f"{name}.cu@compiled", kernel) == (name,)
 
 
-def test_the_page_links_the_twin_with_the_constants_that_both_have() -> None:
+def test_the_page_links_the_twin_with_the_constants_that_both_have():
     library = Library(gallery())
     there, back = (
         json.dumps(view_run(library, query)["twins.html"], cls=PlotlyJSONEncoder)
@@ -187,14 +185,14 @@ def test_the_page_links_the_twin_with_the_constants_that_both_have() -> None:
     assert "/kernel?file=square&kernel=set_row_read_col_pad&IPAD=2" in back
 
 
-def test_a_kernel_without_a_twin_leads_to_none_and_strangers_see_no_link() -> None:
+def test_a_kernel_without_a_twin_leads_to_none_and_strangers_see_no_link():
     library = Library(gallery())
     assert library.twins("histogram", "shared_bins") == ()
     assert library.twins("matmul", "no_such_kernel") == ()
     assert Library(gallery(), local=False).twins("square", "set_row_read_col") == ()
 
 
-def test_files_of_both_languages_are_shown_together() -> None:
+def test_files_of_both_languages_are_shown_together():
     folder = kernels_dir()
     library = Library([folder / "square.cu", folder / "square.py", folder / "reverse.cu"])
     assert library.files == ("square.cu", "square.cu@compiled", "square", "reverse.cu", "reverse.cu@compiled")
@@ -203,7 +201,7 @@ def test_files_of_both_languages_are_shown_together() -> None:
 
 
 @pytest.mark.parametrize("name", but(SLOW, sorted(path.name.partition(".")[0] for path in RECORDINGS.glob("*.cu.*"))))
-def test_the_recordings_of_an_h200_say_what_lockstep_says(name: str) -> None:
+def test_the_recordings_of_an_h200_say_what_lockstep_says(name):
     recorded = h200(f"{name}.cu")
     expected = smemviz.run(kernels_dir() / f"{name}.cu", engine="lockstep")
 

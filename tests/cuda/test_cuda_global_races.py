@@ -1,7 +1,5 @@
 """Races in global memory of kernels in CUDA C++."""
 
-from pathlib import Path
-
 import pytest
 
 import smemviz
@@ -40,7 +38,7 @@ __global__ void k(int *out) {
 """
 
 
-def messages(folder: Path, text: str, view: str = "source") -> list[str]:
+def messages(folder, text, view="source"):
     path = folder / "kernel.cu"
     path.write_text(text)
     findings = smemviz.run(path, view=view).findings
@@ -59,7 +57,7 @@ FLAG = (
 
 
 @VIEWS
-def test_what_nothing_orders_races(tmp_path: Path, view: str) -> None:
+def test_what_nothing_orders_races(tmp_path, view):
     different = (
         "__global__ void k(int *out) {\n  out[threadIdx.x] = blockIdx.x;\n}\n// smemviz: k<<<2, 64>>>(zeros(64))"
     )
@@ -76,7 +74,7 @@ def test_what_nothing_orders_races(tmp_path: Path, view: str) -> None:
 
 
 @VIEWS
-def test_atomics_fences_and_what_only_is_loaded_race_with_nothing(tmp_path: Path, view: str) -> None:
+def test_atomics_fences_and_what_only_is_loaded_race_with_nothing(tmp_path, view):
     many = (
         "__global__ void k(int *out) {\n  atomicAdd(out + threadIdx.x % 3, 1);\n}\n// smemviz: k<<<4, 64>>>(zeros(3))"
     )
@@ -93,6 +91,6 @@ def test_atomics_fences_and_what_only_is_loaded_race_with_nothing(tmp_path: Path
 
 @VIEWS
 @pytest.mark.exhaustive  # cooperative groups take seconds to compile
-def test_a_barrier_of_the_grid_orders_its_blocks(tmp_path: Path, view: str) -> None:
+def test_a_barrier_of_the_grid_orders_its_blocks(tmp_path, view):
     assert messages(tmp_path, GRID.replace("BARRIER", "grid.sync();"), view) == []
     assert len(messages(tmp_path, GRID.replace("BARRIER", "__syncthreads();"), view)) == 1

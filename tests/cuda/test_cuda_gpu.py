@@ -2,10 +2,8 @@
 
 import shutil
 import subprocess
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,11 +23,10 @@ from smemviz.engines.lockstep.ptx.host.cuda_launch import launch, prepare
 from smemviz.engines.lockstep.ptx.host.entry import Entry, Variables
 from smemviz.engines.options import Limits
 from smemviz.engines.selection import as_blocks
-from smemviz.frontends.cuda import CudaProgram, compile_program, parse_cuda
+from smemviz.frontends.cuda import compile_program, parse_cuda
 from smemviz.frontends.cuda.launches import planned_launches
 from smemviz.model.layout.array_requests import relative_addresses
 from smemviz.paths import kernels_dir
-from smemviz.recordings.data import Launch
 
 FEATURES = parse_cuda(TEXT, "features.cu")
 COOPERATIVE = parse_cuda(TOGETHER, "together.cu")
@@ -37,14 +34,14 @@ DATA = Path(__file__).parent.parent / "data" / "cuda"
 PTXAS = shutil.which("ptxas")
 
 
-def gallery(name: str) -> CudaProgram:
+def gallery(name):
     return parse_cuda((kernels_dir() / f"{name}.cu").read_text(), f"kernels/{name}.cu")
 
 
 class RequestedLaunch:
     """One launch that a file asks for."""
 
-    def __init__(self, program: CudaProgram, kernel: str, view: str = "source") -> None:
+    def __init__(self, program, kernel, view="source"):
         program = replace(program, view=view)
         wanted = planned_launches(program)
         compiled = compile_program(program, [one.kernel for one in wanted], program.view)
@@ -55,14 +52,14 @@ class RequestedLaunch:
         shape = (self.plan.grid, self.plan.block, 0, self.plan.dynamic_shared)
         self.configuration: Configuration = configuration(self.place, shape)
 
-    def arguments(self) -> list[Any]:
+    def arguments(self):
         return _arguments(self.plan, self.entry, self.program)
 
-    def on_card(self, arguments: list[Any], log_bytes: int = 1 << 27, **options: Any) -> tuple[Launch, LockstepCard]:
+    def on_card(self, arguments, log_bytes=1 << 27, **options):
         card = LockstepCard(self.entry)
         return record(card, self.entry, self.configuration, arguments, self.place, log_bytes, **options), card
 
-    def in_lockstep(self, arguments: list[Any]) -> Launch:
+    def in_lockstep(self, arguments):
         requested, findings = launch(self.entry, self.configuration, arguments, self.place)
         assert not findings
         return requested
@@ -78,25 +75,25 @@ QUICK = [
 ]
 
 
-def launches_of(name: str) -> Iterator[tuple[CudaProgram, str, str]]:
+def launches_of(name):
     program = {"features": FEATURES, "cooperative": COOPERATIVE}.get(name) or gallery(name)
     for one in planned_launches(program):
         yield from ((program, one.kernel, view) for view in ("source", "compiled"))
 
 
 @pytest.mark.parametrize(("name", "kernel", "view"), QUICK)
-def test_a_rewritten_kernel_reports_what_lockstep_sees_and_changes_no_result(name: str, kernel: str, view: str) -> None:
+def test_a_rewritten_kernel_reports_what_lockstep_sees_and_changes_no_result(name, kernel, view):
     reports_what_lockstep_sees(*next(one for one in launches_of(name) if one[1:] == (kernel, view)))
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_every_rewritten_kernel_of_a_program_does(name: str) -> None:
+def test_every_rewritten_kernel_of_a_program_does(name):
     for program, kernel, view in launches_of(name):
         reports_what_lockstep_sees(program, kernel, view)
 
 
-def reports_what_lockstep_sees(program: CudaProgram, kernel: str, view: str) -> None:
+def reports_what_lockstep_sees(program, kernel, view):
     requested = RequestedLaunch(program, kernel, view)
     ours, theirs = requested.arguments(), requested.arguments()
 
@@ -136,7 +133,7 @@ def reports_what_lockstep_sees(program: CudaProgram, kernel: str, view: str) -> 
         pytest.param(gallery("matmul"), "tiled", marks=pytest.mark.exhaustive),
     ],
 )
-def test_totals_counted_on_the_card_are_those_of_the_log(program: CudaProgram, kernel: str) -> None:
+def test_totals_counted_on_the_card_are_those_of_the_log(program, kernel):
     requested = RequestedLaunch(program, kernel, "compiled")
 
     logged, _ = requested.on_card(requested.arguments())
@@ -149,7 +146,7 @@ def test_totals_counted_on_the_card_are_those_of_the_log(program: CudaProgram, k
     assert counted.summary() == logged.summary()
 
 
-def test_a_log_that_does_not_fit_keeps_whole_warps_of_the_first_middle_and_last_block() -> None:
+def test_a_log_that_does_not_fit_keeps_whole_warps_of_the_first_middle_and_last_block():
     text = "// smemviz: twice<<<100, 32>>>(random(3200))\n__global__ void twice(int *a) {\n"
     text += "    int i = blockIdx.x * 32 + threadIdx.x;\n    a[i] = 2 * a[i];\n}\n"
     requested = RequestedLaunch(parse_cuda(text, "twice.cu"), "twice")
@@ -167,14 +164,14 @@ def test_a_log_that_does_not_fit_keeps_whole_warps_of_the_first_middle_and_last_
     assert asked.missing == 196
 
 
-def test_totals_are_kept_where_lanes_that_stood_apart_filled_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_totals_are_kept_where_lanes_that_stood_apart_filled_the_log(monkeypatch):
     """Met on an H200: three warps of four wrote as many requests as all four had counted."""
     text = "// smemviz: twice<<<4, 32>>>(random(128))\n__global__ void twice(int *a) {\n"
     text += "    int i = blockIdx.x * 32 + threadIdx.x;\n    a[i] = 2 * a[i];\n}\n"
     requested = RequestedLaunch(parse_cuda(text, "twice.cu"), "twice")
     counted = Passes.count
 
-    def fewer(passes: Passes) -> Any:
+    def fewer(passes):
         totals = counted(passes)
         return replace(totals, requests=totals.requests * 3 // 4)
 
@@ -196,12 +193,12 @@ def test_totals_are_kept_where_lanes_that_stood_apart_filled_the_log(monkeypatch
         ("out[threadIdx.x + 64] = 1; for (int i = 0; i < 999; i++) atomicAdd(out, i);", "out_of_bounds"),
     ],
 )
-def test_a_launch_that_would_end_the_context_is_not_made(body: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_launch_that_would_end_the_context_is_not_made(body, kind, monkeypatch):
     """After it the process could launch nothing more."""
     pytest.importorskip("numba_cuda")
     from smemviz.engines.gpu.ptx import cuda_on_gpu
 
-    def touched() -> None:
+    def touched():
         raise AssertionError("the launch was made")
 
     monkeypatch.setattr(cuda_on_gpu, "Gpu", touched)
@@ -216,7 +213,7 @@ def test_a_launch_that_would_end_the_context_is_not_made(body: str, kind: str, m
     assert finding.launch is None
 
 
-def test_what_a_card_logged_is_read() -> None:
+def test_what_a_card_logged_is_read():
     """The words are those that an H200 wrote for this launch."""
     requested = RequestedLaunch(gallery("square"), "set_col_read_col")
     words = np.load(DATA / "h200_log_set_col_read_col.npz")["words"].reshape(96, -1)
@@ -242,12 +239,12 @@ def test_what_a_card_logged_is_read() -> None:
     "wanted",
     [[("wide", "compiled"), ("counted", "source")], pytest.param(None, marks=pytest.mark.exhaustive, id="all")],
 )
-def test_ptxas_takes_a_rewritten_kernel(wanted: list[tuple[str, str]] | None, tmp_path: Path) -> None:
+def test_ptxas_takes_a_rewritten_kernel(wanted, tmp_path):
     for kernel, view in wanted or [one[1:] for one in launches_of("features")]:
         ptxas_takes(kernel, view, tmp_path)
 
 
-def ptxas_takes(kernel: str, view: str, tmp_path: Path) -> None:
+def ptxas_takes(kernel, view, tmp_path):
     requested = RequestedLaunch(FEATURES, kernel, view)
     ready = prepare(requested.entry, requested.configuration, requested.place)
     for mode in ("count", "write"):
@@ -259,7 +256,7 @@ def ptxas_takes(kernel: str, view: str, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
 
 
-def test_ptx_is_lowered_to_what_the_driver_and_the_card_know() -> None:
+def test_ptx_is_lowered_to_what_the_driver_and_the_card_know():
     for driver, capability, head in [
         (13000, (9, 0), ".version 9.0\n.target sm_90\n"),
         (13050, (10, 0), ".version 9.5\n.target sm_90\n"),
@@ -271,7 +268,7 @@ def test_ptx_is_lowered_to_what_the_driver_and_the_card_know() -> None:
         assert for_driver(".version 9.5\n.target sm_90\n", driver, capability) == head
 
 
-def test_variables_of_a_module_last_from_launch_to_launch() -> None:
+def test_variables_of_a_module_last_from_launch_to_launch():
     text = """
     // smemviz: count<<<1, 32>>>(zeros(64))
     __device__ int calls;

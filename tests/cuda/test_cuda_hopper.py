@@ -1,11 +1,10 @@
 """Instructions that are Hopper's own, from CUDA C++, against what NumPy says, as an H200 does: see ``tests/model``."""
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
-from helpers.hopper_cases import Case, TensorMap, cases
+from helpers.hopper_cases import TensorMap, cases
 from helpers.hopper_kernels import by_value, texts
 from helpers.hopper_results import expected
 
@@ -20,12 +19,12 @@ RNG = np.random.default_rng(5)
 
 
 @cache
-def kernel(name: str) -> Any:
+def kernel(name):
     text = next(text for text in texts() if f" {name}(" in text or f"\n{name}(" in text)
     return smemviz.cuda_cpp(by_value(text))[name]
 
 
-def given(value: Any) -> Any:
+def given(value):
     """Return an argument as a launch in lockstep takes it."""
     if not isinstance(value, TensorMap):
         return value
@@ -35,16 +34,16 @@ def given(value: Any) -> Any:
     return StructureValue(data, {0: ("", value.data)})
 
 
-def run(case: Case) -> Any:
+def run(case):
     shape = (case.blocks, case.threads, case.shared)
     return kernel(case.kernel)[shape](*map(given, case.given))
 
 
-def stops(case: Case) -> bool:
+def stops(case):
     return any(name in case.label for name in ("store", "reduce")) and "-8" in case.label
 
 
-def waits(case: Case) -> bool:
+def waits(case):
     return case.label in ("tensor_load_2 128B narrow padded", "tensor_load_2 64B narrow")
 
 
@@ -64,7 +63,7 @@ QUICK = {
         if not stops(case) and not waits(case)
     ],
 )
-def test_lockstep_leaves_what_the_gpu_left(case: Case) -> None:
+def test_lockstep_leaves_what_the_gpu_left(case):
     wanted = expected(case)
     recording = run(case)
     result = case.given[case.out_at]
@@ -74,13 +73,13 @@ def test_lockstep_leaves_what_the_gpu_left(case: Case) -> None:
 
 
 @pytest.mark.parametrize("label", [label for label, case in ALL.items() if stops(case)][:1])
-def test_a_store_below_zero_is_refused(label: str) -> None:
+def test_a_store_below_zero_is_refused(label):
     with pytest.raises(UnsupportedError, match="a coordinate below zero"):
         run(ALL[label])
 
 
 @pytest.mark.exhaustive
-def test_a_barrier_that_expects_more_bytes_than_come_is_a_deadlock() -> None:
+def test_a_barrier_that_expects_more_bytes_than_come_is_a_deadlock():
     (finding,) = run(next(case for case in ALL.values() if waits(case))).findings
     assert finding.kind == "deadlock"
 
@@ -100,9 +99,7 @@ def test_a_barrier_that_expects_more_bytes_than_come_is_a_deadlock() -> None:
         ("cluster 3 4", "cluster_update", (8, None)),
     ],
 )
-def test_what_is_counted_is_what_the_gpu_counts_and_none_where_it_counts_nothing(
-    label: str, op: str, requests: tuple[int, int | None]
-) -> None:
+def test_what_is_counted_is_what_the_gpu_counts_and_none_where_it_counts_nothing(label, op, requests):
     launch = run(ALL[label]).launches[0]
     rows = [row for site, row in zip(launch.sites, launch.summary(), strict=True) if site.op == op]
     assert sum(row.requests for row in rows) == requests[0]
@@ -134,7 +131,7 @@ __global__ void __cluster_dims__(2, 2, 1) k(int *out) {
 """
 
 
-def test_clusters_of_cooperative_groups_read_and_update_each_others_memory() -> None:
+def test_clusters_of_cooperative_groups_read_and_update_each_others_memory():
     out = np.zeros((4, 4, 64), np.int32)  # by y, x
     recording = smemviz.cuda_cpp(CLUSTERS)["k"][(4, 4), 32](out)
     for y in range(4):
@@ -150,7 +147,7 @@ def test_clusters_of_cooperative_groups_read_and_update_each_others_memory() -> 
     assert {"cluster_load", "cluster_update"} <= {site.op for site in recording.launches[0].sites}
 
 
-def test_a_grid_that_is_not_made_of_clusters_is_refused() -> None:
+def test_a_grid_that_is_not_made_of_clusters_is_refused():
     with pytest.raises(RefusedLaunchError, match="3 x 2 x 1 blocks is not made of whole clusters of 2 x 2 x 1"):
         smemviz.cuda_cpp(CLUSTERS)["k"][(3, 2), 32](np.zeros(6 * 64, np.int32))
 
@@ -200,7 +197,7 @@ PIPELINE = """__global__ void k(int *out, const int *in) {
 """
 
 
-def test_a_producer_fills_stages_that_consumers_empty() -> None:
+def test_a_producer_fills_stages_that_consumers_empty():
     given = RNG.integers(0, 1000, (8, 128)).astype(np.int32)
     out = np.zeros(128, np.int32)
     recording = smemviz.cuda_cpp(PIPELINE)["k"][1, 256](out, given.reshape(-1))
@@ -208,13 +205,13 @@ def test_a_producer_fills_stages_that_consumers_empty() -> None:
     assert recording.findings == ()
 
 
-def test_a_barrier_that_waits_for_bytes_that_nobody_sends_is_a_deadlock() -> None:
+def test_a_barrier_that_waits_for_bytes_that_nobody_sends_is_a_deadlock():
     text = PIPELINE.replace("[%0], 512;", "[%0], 528;")
     recording = smemviz.cuda_cpp(text)["k"][1, 256](np.zeros(128, np.int32), np.zeros(1024, np.int32))
     assert [finding.kind for finding in recording.findings] == ["deadlock"]
 
 
-def test_a_copy_that_ends_outside_of_shared_memory_and_one_to_no_barrier_are_out_of_bounds() -> None:
+def test_a_copy_that_ends_outside_of_shared_memory_and_one_to_no_barrier_are_out_of_bounds():
     for to, barrier in (("a + 1000", "a + 8"), ("a", "0")):
         text = f"""__global__ void k(const int *in) {{
     __shared__ alignas(16) char t[1024];
@@ -246,7 +243,7 @@ FENCES = (
 )
 
 
-def test_what_threads_stored_is_read_by_a_bulk_copy_behind_a_proxy_fence_only() -> None:
+def test_what_threads_stored_is_read_by_a_bulk_copy_behind_a_proxy_fence_only():
     for fence in ("", "__threadfence_block();", *FENCES):
         out = np.zeros(128, np.int32)
         recording = smemviz.cuda_cpp(STORED_BY_COPY.replace("FENCE", fence))["k"][1, 128](out)
@@ -255,7 +252,7 @@ def test_what_threads_stored_is_read_by_a_bulk_copy_behind_a_proxy_fence_only() 
         assert found == ([] if fence in FENCES else [("missing_proxy_fence", 7, "tile", "cp.async.bulk")]), fence
 
 
-def test_wgmma_reads_what_threads_stored_behind_a_proxy_fence_only() -> None:
+def test_wgmma_reads_what_threads_stored_behind_a_proxy_fence_only():
     case = ALL["wgmma_f16_00 128B"]
     text = next(text for text in texts() if f" {case.kernel}(" in text)
     assert FENCES[0] in text

@@ -1,10 +1,8 @@
 """Headers of a library that is large: the compiler reads them as they are."""
 
 import json
-from pathlib import Path
 
 import pytest
-from helpers.commands import Command
 
 from smemviz.frontends.cuda import compiling
 from smemviz.frontends.cuda.text.cuda_functions import find_functions
@@ -25,9 +23,7 @@ template <class L> __global__ void k(int *out, L last) {
 
 
 @pytest.mark.parametrize("most", [0, 1 << 20])
-def test_accesses_of_a_kernel_are_found_whether_or_not_it_uses_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command, most: int
-) -> None:
+def test_accesses_of_a_kernel_are_found_whether_or_not_it_uses_one(tmp_path, monkeypatch, command, most):
     monkeypatch.setattr(compiling, "_LIBRARY_BYTES", most)
     (tmp_path / "library").mkdir()
     (tmp_path / "library" / "library.h").write_text(LIBRARY)
@@ -39,7 +35,7 @@ def test_accesses_of_a_kernel_are_found_whether_or_not_it_uses_one(
     assert said["findings"] == []
 
 
-def test_headers_are_in_the_include_folder_of_the_project(tmp_path: Path, command: Command) -> None:
+def test_headers_are_in_the_include_folder_of_the_project(tmp_path, command):
     for folder in ("include", "src/deep"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "include" / "library.h").write_text(LIBRARY)
@@ -53,6 +49,6 @@ def test_headers_are_in_the_include_folder_of_the_project(tmp_path: Path, comman
     assert unit.folders == ((tmp_path / "include").as_posix(),)
 
 
-def test_a_parameter_that_is_a_type_alone_has_no_name() -> None:
+def test_a_parameter_that_is_a_type_alone_has_no_name():
     (function,) = find_functions("template <class L> __global__ void k(int *out, L, const L, int, L last) {}")
     assert function.parameters == ("out", "", "", "", "last")

@@ -1,14 +1,11 @@
 """Instructions on matrices, from CUDA C++, against NumPy: ldmatrix, stmatrix, mma and wmma."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import smemviz
 from smemviz.errors import InputError, UnsupportedError
 from smemviz.model.counting.service import assign
-from smemviz.recordings.data import Launch
 
 RNG = np.random.default_rng(7)
 
@@ -37,7 +34,7 @@ __global__ void k(float *out, const __half *a, const __half *b) {
 """
 
 
-def test_ldmatrix_and_mma_multiply_matrices() -> None:
+def test_ldmatrix_and_mma_multiply_matrices():
     a = RNG.integers(-4, 5, (16, 16)).astype(np.float16)
     b = RNG.integers(-4, 5, (16, 8)).astype(np.float16)
     out = np.zeros((16, 8), np.float32)
@@ -50,7 +47,7 @@ def test_ldmatrix_and_mma_multiply_matrices() -> None:
     assert not recording.findings
 
 
-def test_wmma_runs_and_its_wavefronts_are_not_told() -> None:
+def test_wmma_runs_and_its_wavefronts_are_not_told():
     text = """#include <mma.h>
 using namespace nvcuda;
 __global__ void k(float *out, const __half *a, const __half *b) {
@@ -81,7 +78,7 @@ __global__ void k(float *out, const __half *a, const __half *b) {
     assert not recording.findings
 
 
-def test_stmatrix_stores_rows_of_eight_halves() -> None:
+def test_stmatrix_stores_rows_of_eight_halves():
     text = """__global__ void k(unsigned *out) {
     __shared__ __align__(16) unsigned short t[32][8];
     int lane = threadIdx.x;
@@ -128,7 +125,7 @@ INT8 = """__global__ void k(int *out, const int *a, const int *b) {
 """
 
 
-def test_mma_multiplies_tf32_and_bytes() -> None:
+def test_mma_multiplies_tf32_and_bytes():
     a, b = RNG.integers(-4, 5, (16, 8)).astype(np.float32), RNG.integers(-4, 5, (8, 8)).astype(np.float32)
     out = np.zeros((16, 8), np.float32)
     smemviz.cuda_cpp(TF32)["k"][1, 32](out, a, b)
@@ -154,7 +151,7 @@ __global__ void k({to} *out, const {element} *a, const {element} *b) {{
 """
 
 
-def test_wmma_multiplies_tf32_and_bytes() -> None:
+def test_wmma_multiplies_tf32_and_bytes():
     for kind, element, to, depth, dtype in [
         ("wmma::precision::tf32", "float", "float", 8, np.float32),
         ("signed char", "signed char", "int", 16, np.int8),
@@ -183,7 +180,7 @@ REFUSED = {
 }
 
 
-def test_what_is_not_executed_is_refused_by_name_and_line() -> None:
+def test_what_is_not_executed_is_refused_by_name_and_line():
     for what in REFUSED:
         text = f"#include <mma.h>\nusing namespace nvcuda;\n__global__ void k(float *out) {{\n    {REFUSED[what]}\n}}\n"
         with pytest.raises(UnsupportedError, match=r"<text>\.cu:5: .* is not executed$") as refused:
@@ -191,7 +188,7 @@ def test_what_is_not_executed_is_refused_by_name_and_line() -> None:
         assert what in str(refused.value)
 
 
-def test_addresses_of_wmma_are_not_counted() -> None:
+def test_addresses_of_wmma_are_not_counted():
     for op in ["wmma_load", "wmma_store"]:
         for function in (smemviz.wavefronts, assign):
             with pytest.raises(
@@ -215,7 +212,7 @@ __global__ void k(unsigned char *out, const unsigned char *in, const int *sizes)
 IGNORING = "{{ .reg .pred p; setp.eq.s32 p, %2, 0; cp.async.{0}.shared.global{1} [%0], [%1], {2}, p{3}; }}"
 
 
-def copied(copy: str, width: int, sizes: Any, given: int = THREADS) -> tuple[np.ndarray, smemviz.Recording]:
+def copied(copy, width, sizes, given=THREADS):
     """Copy ``width`` bytes a thread, of which so many are read, from what is there for the first ``given`` threads."""
     source = np.arange(1, given * width + 1, dtype=np.uint8)
     out = np.zeros((THREADS, width), np.uint8)
@@ -224,12 +221,12 @@ def copied(copy: str, width: int, sizes: Any, given: int = THREADS) -> tuple[np.
     return out, recording
 
 
-def expected(width: int, sizes: Any) -> np.ndarray:
+def expected(width, sizes):
     whole = np.arange(1, THREADS * width + 1, dtype=np.uint8).reshape(THREADS, width)
     return np.where(np.arange(width) < np.array(sizes)[:, None], whole, 0)
 
 
-def addresses(launch: Launch, space: str, op: str, width: int) -> np.ndarray:
+def addresses(launch, space, op, width):
     """Return the addresses of the copy, a row of 32 lanes a warp, from the first byte of the array on."""
     (site,) = (n for n, one in enumerate(launch.sites) if (one.space, one.op) == (space, op) and "asm" in one.source)
     assert launch.sites[site].width == width
@@ -238,7 +235,7 @@ def addresses(launch: Launch, space: str, op: str, width: int) -> np.ndarray:
     return np.where(rows < 0, -1, rows - start)
 
 
-def test_bytes_beyond_the_source_size_are_zero() -> None:
+def test_bytes_beyond_the_source_size_are_zero():
     for copy, width in [
         ("cp.async.ca.shared.global [%0], [%1], 4, %2;", 4),
         ("cp.async.ca.shared::cta.global.L2::64B [%0], [%1], 8, %2;", 8),
@@ -259,7 +256,7 @@ def test_bytes_beyond_the_source_size_are_zero() -> None:
         np.testing.assert_array_equal(addresses(launch, "shared", "store", width), at)
 
 
-def test_a_source_that_is_ignored_is_zero() -> None:
+def test_a_source_that_is_ignored_is_zero():
     for copy, width in [
         (IGNORING.format("ca", "", 4, ""), 4),
         (IGNORING.format("cg", ".L2::128B", 16, ""), 16),
@@ -272,13 +269,13 @@ def test_a_source_that_is_ignored_is_zero() -> None:
         np.testing.assert_array_equal(addresses(recording.launches[0], "global", "load", width) >= 0, reads)
 
 
-def test_a_policy_alone_is_no_source_size() -> None:
+def test_a_policy_alone_is_no_source_size():
     out, recording = copied("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %3;", 16, [0] * THREADS)
     np.testing.assert_array_equal(out, expected(16, [16] * THREADS))
     assert (addresses(recording.launches[0], "global", "load", 16) >= 0).all()
 
 
-def test_a_warp_that_reads_nothing_makes_no_request_and_no_mistake() -> None:
+def test_a_warp_that_reads_nothing_makes_no_request_and_no_mistake():
     sizes = [16] * 32 + [0] * 32
     out, recording = copied("cp.async.cg.shared.global [%0], [%1], 16, %2;", 16, sizes, given=32)
     np.testing.assert_array_equal(out, expected(16, sizes))
@@ -287,7 +284,7 @@ def test_a_warp_that_reads_nothing_makes_no_request_and_no_mistake() -> None:
     assert len(addresses(recording.launches[0], "shared", "store", 16)) == 2
 
 
-def test_what_is_read_beyond_the_end_is_a_mistake_of_those_that_read_it() -> None:
+def test_what_is_read_beyond_the_end_is_a_mistake_of_those_that_read_it():
     sizes = [16] * 32 + [0, 4, 0, 12] + [0] * 28
     out, recording = copied("cp.async.cg.shared.global [%0], [%1], 16, %2;", 16, sizes, given=32)
     np.testing.assert_array_equal(out, expected(16, [*sizes[:32], *[0] * 32]))
@@ -295,7 +292,7 @@ def test_what_is_read_beyond_the_end_is_a_mistake_of_those_that_read_it() -> Non
     assert (finding.kind, finding.threads) == ("out_of_bounds", ((33, 0, 0), (35, 0, 0)))
 
 
-def test_the_last_row_may_end_within_a_copy() -> None:
+def test_the_last_row_may_end_within_a_copy():
     text = """
 __global__ void k(float *out, const float *in, int n) {
     __shared__ __align__(16) float t[64];
@@ -312,7 +309,7 @@ __global__ void k(float *out, const float *in, int n) {
     np.testing.assert_array_equal(out, [*range(1, 43), *[0] * 22])
 
 
-def test_the_header_of_cuda_fills_with_zeros() -> None:
+def test_the_header_of_cuda_fills_with_zeros():
     text = """#include <cuda_pipeline.h>
 __global__ void k(float4 *out, const float4 *in) {
     __shared__ float4 t[32];

@@ -1,11 +1,8 @@
 """Every family of PTX instructions, from CUDA C++, against NumPy."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from helpers.cuda_compute import N, compute
-from numpy.typing import NDArray
 
 import smemviz
 
@@ -15,16 +12,16 @@ INTS[:, :8] = [[0, 1, -1, 2**31 - 1, -(2**31), 5, -7, 32], [3, -1, 1, 2, 3, 0, 2
 FLOATS = (RNG.standard_normal((2, N)) * 100).astype(np.float32)
 
 
-def long(values: NDArray[Any]) -> NDArray[np.int64]:
+def long(values):
     return values.astype(np.int64)
 
 
-def low(values: NDArray[Any]) -> NDArray[np.int32]:
+def low(values):
     """The lower 32 bits."""
     return values.astype(np.int64).astype(np.int32)
 
 
-def c_quotient(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+def c_quotient(a, b):
     return np.trunc(long(a) / np.where(b == 0, 1, long(b))).astype(np.int64)
 
 
@@ -62,7 +59,7 @@ INTEGER = {
 
 
 @pytest.mark.parametrize("view", ["source", "compiled"])
-def test_integers(view: str) -> None:
+def test_integers(view):
     """All in one kernel: compiling takes longer than running."""
     expressions = list(INTEGER)
     body = "\n    ".join(f"out[{n} * {N} + i] = {text};" for n, text in enumerate(expressions))
@@ -73,7 +70,7 @@ def test_integers(view: str) -> None:
     assert wrong == []
 
 
-def test_division_and_remainder_go_towards_zero() -> None:
+def test_division_and_remainder_go_towards_zero():
     out = np.zeros(N, np.int32)
     compute("out[i] = a[i] / b[i] * 3 + a[i] % b[i];", out, A, NONZERO)
     quotient = c_quotient(A, NONZERO)
@@ -81,7 +78,7 @@ def test_division_and_remainder_go_towards_zero() -> None:
     assert np.array_equal(out, expected.astype(np.int32))
 
 
-def test_64_bit_products_and_shifts() -> None:
+def test_64_bit_products_and_shifts():
     a = RNG.integers(0, 2**63, N).astype(np.uint64)
     b = RNG.integers(0, 2**63, N).astype(np.uint64)
     out = np.zeros(N, np.uint64)
@@ -93,7 +90,7 @@ def test_64_bit_products_and_shifts() -> None:
     assert out.tolist() == expected
 
 
-def test_carries_of_wide_additions() -> None:
+def test_carries_of_wide_additions():
     text = """__global__ void k(unsigned *out, const unsigned *a, const unsigned *b) {
     int i = threadIdx.x;
     unsigned low, high;
@@ -109,7 +106,7 @@ def test_carries_of_wide_additions() -> None:
     assert out.tolist() == [int(x) >> shift & 0xFFFFFFFF for x in wide for shift in (0, 32)]
 
 
-def test_sums_of_products_of_bytes() -> None:
+def test_sums_of_products_of_bytes():
     out = np.zeros(N, np.int32)
     compute('asm("dp4a.s32.s32 %0, %1, %2, 5;" : "=r"(out[i]) : "r"(a[i]), "r"(b[i]));', out, A, B)
     parts = A.view(np.int8).reshape(-1, 4).astype(np.int32) * B.view(np.int8).reshape(-1, 4)
@@ -144,7 +141,7 @@ FLOATING = {
 
 
 @pytest.mark.parametrize("view", ["source", "compiled"])
-def test_floats(view: str) -> None:
+def test_floats(view):
     expressions = list(FLOATING)
     body = "\n    ".join(f"out[{n} * {N} + i] = {text};" for n, text in enumerate(expressions))
     out = np.zeros(len(expressions) * N, np.float32)
@@ -158,7 +155,7 @@ def test_floats(view: str) -> None:
     assert wrong == []
 
 
-def test_a_fused_product_is_rounded_once() -> None:
+def test_a_fused_product_is_rounded_once():
     for kind, a, b, c, expected in [
         # The product lies halfway between two floats; what is added, and is far too small for a double, decides.
         ("float", 24929 / 4096, 673 / 4096, 2.0**-60, 1 + 2.0**-23),
@@ -172,14 +169,14 @@ def test_a_fused_product_is_rounded_once() -> None:
             assert given[3] == expected
 
 
-def test_halves() -> None:
+def test_halves():
     a, b = FA.astype(np.float16), FB.astype(np.float16)
     out = np.zeros(N, np.float16)
     compute("out[i] = __hadd(a[i], __hmul(b[i], __float2half(0.5f)));", out, a, b, more="#include <cuda_fp16.h>")
     assert np.array_equal(out, a + b * np.float16(0.5))
 
 
-def test_bfloat16_is_rounded_to_even() -> None:
+def test_bfloat16_is_rounded_to_even():
     text = """#include <cuda_bf16.h>
 __global__ void k(float *out, const float *a) { out[threadIdx.x] = __bfloat162float(__float2bfloat16(a[threadIdx.x])); }
 """
@@ -191,7 +188,7 @@ __global__ void k(float *out, const float *a) { out[threadIdx.x] = __bfloat162fl
 
 
 @pytest.mark.exhaustive
-def test_asynchronous_copies_load_and_store() -> None:
+def test_asynchronous_copies_load_and_store():
     text = """#include <cuda_pipeline.h>
 __global__ void k(float *out, const float *in) {
     __shared__ float4 t[64];

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers.commands import Command
 
 import smemviz
 from smemviz.app.library import Library
@@ -24,14 +23,14 @@ pytest_plugins = ["pytester"]
 
 
 @pytest.fixture
-def square(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def square(tmp_path, monkeypatch):
     """Give a copy of square.cu in a folder of its own, which is the working directory."""
     monkeypatch.chdir(tmp_path)
     shutil.copy(kernels_dir() / "square.cu", tmp_path / "square.cu")
     return Path("square.cu")
 
 
-def test_data_has_a_row_for_each_lane(square: Path, command: Command) -> None:
+def test_data_has_a_row_for_each_lane(square, command):
     command("export", square, "--kernel", "set_row_read_col", "-o", "lanes.csv")
     rows = list(csv.DictReader(Path("lanes.csv").read_text().splitlines()))
     assert len(rows) == 3 * 32 * 32
@@ -46,7 +45,7 @@ def test_data_has_a_row_for_each_lane(square: Path, command: Command) -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_figure_and_a_page_are_exported(square: Path, command: Command) -> None:
+def test_a_figure_and_a_page_are_exported(square, command):
     command("export", square, "--kernel", "set_row_read_col", "--figure", "banks", "-o", "banks.html")
     command("export", square, "-o", "square.html")
     text = Path("square.html").read_text()
@@ -54,7 +53,7 @@ def test_a_figure_and_a_page_are_exported(square: Path, command: Command) -> Non
     assert "2,048" in text  # wavefronts of set_col_read_col
 
 
-def test_a_report_of_the_compiled_view_plays_its_requests(square: Path, command: Command) -> None:
+def test_a_report_of_the_compiled_view_plays_its_requests(square, command):
     recording = smemviz.run(square, view="compiled")
     recording.save("square.smem.npz")
     command("export", "square.smem.npz", "-o", "square.html")
@@ -62,7 +61,7 @@ def test_a_report_of_the_compiled_view_plays_its_requests(square: Path, command:
 
 
 @pytest.mark.parametrize(("file", "first"), [("transpose.cu", "{}[0][0]"), ("transpose.py", "{}[0, 0]")])
-def test_pictures_name_elements_as_the_language_does(file: str, first: str) -> None:
+def test_pictures_name_elements_as_the_language_does(file, first):
     recording = smemviz.run(kernels_dir() / file)
     now = request_view(recording["tile"]).spelled(recording)
     shown = played_block(now, H200)
@@ -73,7 +72,7 @@ def test_pictures_name_elements_as_the_language_does(file: str, first: str) -> N
         assert first.format(array) in json.dumps(FIGURES[figure].draw(asked).to_plotly_json(), default=list)
 
 
-def test_the_numbers_of_a_float4_are_no_columns() -> None:
+def test_the_numbers_of_a_float4_are_no_columns():
     text = """__global__ void k(float4 *out) {
     __shared__ float4 t[4][32];
     t[threadIdx.x / 32][threadIdx.x % 32] = out[threadIdx.x];
@@ -87,14 +86,14 @@ def test_the_numbers_of_a_float4_are_no_columns() -> None:
     assert "row" not in said["load"]
 
 
-def test_a_notebook_shows_the_table(square: Path) -> None:
+def test_a_notebook_shows_the_table(square):
     shown = re.sub(r"<[^>]*>", " ", smemviz.run(square)._repr_html_())
     assert "tile[tx][ty]" in shown
     assert "1,056" in shown  # 32 wavefronts of the rows, 1,024 of the columns
 
 
 @pytest.mark.exhaustive
-def test_two_files_of_cuda_are_compared(square: Path, command: Command) -> None:
+def test_two_files_of_cuda_are_compared(square, command):
     other = Path("padded.cu")
     other.write_text(square.read_text().replace("tile[BDIMY][BDIMX]", "tile[BDIMY][PITCH]"))
     assert command("diff", square, other, "--json").json["worse"] is False
@@ -106,7 +105,7 @@ def test_two_files_of_cuda_are_compared(square: Path, command: Command) -> None:
 
 
 @pytest.mark.exhaustive
-def test_a_kernel_file_is_run_in_pytest(pytester: pytest.Pytester) -> None:
+def test_a_kernel_file_is_run_in_pytest(pytester):
     shutil.copy(kernels_dir() / "square.cu", pytester.path / "square.cu")
     pytester.makepyfile(
         """
@@ -122,7 +121,7 @@ def test_a_kernel_file_is_run_in_pytest(pytester: pytest.Pytester) -> None:
     ran.stdout.fnmatch_lines(["*992*"])
 
 
-def test_the_gallery_shows_files_of_both_languages_side_by_side() -> None:
+def test_the_gallery_shows_files_of_both_languages_side_by_side():
     both = Library([kernels_dir() / "square.py", kernels_dir() / "square.cu"])
     assert both.files == ("square", "square.cu", "square.cu@compiled")
     page = str(gallery_page(both))
@@ -131,7 +130,7 @@ def test_the_gallery_shows_files_of_both_languages_side_by_side() -> None:
     assert "/kernel?file=square.cu%40compiled" not in page  # the page of the file shows what the compiler left
 
 
-def test_what_a_loop_works_out_anew_follows_registers_that_some_threads_changed() -> None:
+def test_what_a_loop_works_out_anew_follows_registers_that_some_threads_changed():
     text = (
         "__global__ void k(int *out, int n) {\n    int t = threadIdx.x, total = 0, step = 1;\n"
         "    for (int i = 0; i < n; i++) {\n        total += t * step + blockIdx.x * 100;\n"

@@ -1,13 +1,11 @@
 """Stages that copies and tensor cores use while threads do: what is overwritten or read too early."""
 
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
 
 import smemviz
-from smemviz.recordings.findings import Finding
 
 TEXT = """
 __device__ unsigned at(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
@@ -136,11 +134,11 @@ GIVEN = np.random.default_rng(5).integers(0, 1000, (32, 128)).astype(np.int32)
 
 
 @cache
-def _program() -> Any:
+def _program():
     return smemviz.cuda_cpp(TEXT)
 
 
-def _findings(kernel: str, wrong: int, blocks: int = 2) -> tuple[Finding, ...]:
+def _findings(kernel, wrong, blocks=2):
     out = np.zeros((blocks, 256), np.float32 if kernel == "multiply" else np.int32)
     recording = _program()[kernel][blocks, THREADS.get(kernel, 128)](out.reshape(-1), GIVEN.reshape(-1), wrong)
     if kernel in ("pipeline", "refill", "named") and not wrong:
@@ -151,7 +149,7 @@ def _findings(kernel: str, wrong: int, blocks: int = 2) -> tuple[Finding, ...]:
 
 
 @pytest.mark.parametrize("kernel", ["pipeline", "refill", "named", "leave", "multiply"])
-def test_nothing_is_said_of_stages_that_are_waited_for(kernel: str) -> None:
+def test_nothing_is_said_of_stages_that_are_waited_for(kernel):
     assert _findings(kernel, 0) == ()
 
 
@@ -168,21 +166,19 @@ def test_nothing_is_said_of_stages_that_are_waited_for(kernel: str) -> None:
         ("multiply", 2, "FILL", {"writer": "threads", "reader": "wgmma", "unfinished": True}),
     ],
 )
-def test_a_stage_that_is_overwritten_too_early_is_found(
-    kernel: str, wrong: int, place: str, facts: dict[str, Any]
-) -> None:
+def test_a_stage_that_is_overwritten_too_early_is_found(kernel, wrong, place, facts):
     found = [one for one in _findings(kernel, wrong) if one.kind == "early_overwrite"]
     array = {"pipeline": "stage", "multiply": "tiles"}.get(kernel, "tile")
     assert [(one.line, one.facts) for one in found] == [(LINES[place], {"array": array, **facts})]
 
 
-def test_half_of_the_readers_do_not_free_a_stage() -> None:
+def test_half_of_the_readers_do_not_free_a_stage():
     (found,) = _findings("pipeline", 4)
     assert (found.kind, found.facts["reader"]) == ("early_overwrite", "threads")
 
 
 @pytest.mark.parametrize(("kernel", "wrong"), [("pipeline", 2), ("named", 1)])
-def test_a_stage_that_is_read_before_its_copy_is_waited_for_is_found(kernel: str, wrong: int) -> None:
+def test_a_stage_that_is_read_before_its_copy_is_waited_for_is_found(kernel, wrong):
     (found,) = [one for one in _findings(kernel, wrong) if one.kind == "early_read"]
     line, array = (LINES["READ"], "stage") if kernel == "pipeline" else (LINES["NAMED"], "tile")
     assert (found.line, found.facts) == (line, {"array": array, "reader": "threads"})

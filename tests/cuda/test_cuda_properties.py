@@ -4,7 +4,7 @@ What each instruction gives is written here from the PTX manual, number by numbe
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import smemviz
-from smemviz.engines.lockstep.ptx.host.cuda_in_lockstep import CudaKernel
 
 LANES = 32
 EDGES = {
@@ -20,17 +19,17 @@ EDGES = {
 }
 
 
-def words(bits: int) -> st.SearchStrategy[int]:
+def words(bits):
     return st.integers(0, (1 << bits) - 1) | st.sampled_from(EDGES[bits])
 
 
-def signed(value: int, bits: int) -> int:
+def signed(value, bits):
     value &= (1 << bits) - 1
     return value - (1 << bits) if value >> bits - 1 else value
 
 
 @lru_cache(maxsize=1)
-def _kernel(instructions: tuple[str, ...], bits: int, result: int) -> CudaKernel:
+def _kernel(instructions, bits, result):
     """Compile all instructions of one width into one kernel; each gives one row of results."""
     kind = {32: "unsigned", 64: "unsigned long long"}
     letter = {32: "r", 64: "l"}
@@ -48,7 +47,7 @@ def _kernel(instructions: tuple[str, ...], bits: int, result: int) -> CudaKernel
 Reference = Callable[[int, int, int, int], int]
 
 
-def check(table: dict[str, Reference], bits: int, result: int, rows: Sequence[tuple[int, int, int, int]]) -> None:
+def check(table, bits, result, rows):
     """Run every instruction on rows of operands, one a lane, and compare."""
     rows = [rows[n % len(rows)] for n in range(LANES)]
     dtype = {32: np.uint32, 64: np.uint64}
@@ -64,11 +63,11 @@ def check(table: dict[str, Reference], bits: int, result: int, rows: Sequence[tu
             assert got == wanted, (text, [hex(one) for one in row], hex(got), hex(wanted))
 
 
-def shift_right(value: int, by: int) -> int:
+def shift_right(value, by):
     return value >> min(by, 64)
 
 
-def extracted(value: int, start: int, length: int, bits: int, *, sign: bool) -> int:
+def extracted(value, start, length, bits, *, sign):
     start, length = start & 255, length & 255
     if not sign:
         return (value >> start) & ((1 << length) - 1)
@@ -82,7 +81,7 @@ def extracted(value: int, start: int, length: int, bits: int, *, sign: bool) -> 
     return found
 
 
-def inserted(a: int, b: int, start: int, length: int, bits: int) -> int:
+def inserted(a, b, start, length, bits):
     start, length = start & 255, length & 255
     for place in range(length):
         if start + place < bits:
@@ -90,7 +89,7 @@ def inserted(a: int, b: int, start: int, length: int, bits: int) -> int:
     return b
 
 
-def permuted(a: int, b: int, choice: int) -> int:
+def permuted(a, b, choice):
     both = [a >> 8 * n & 255 for n in range(4)] + [b >> 8 * n & 255 for n in range(4)]
     found = 0
     for n in range(4):
@@ -100,10 +99,10 @@ def permuted(a: int, b: int, choice: int) -> int:
     return found
 
 
-def whole(bits: int) -> dict[str, Reference]:
+def whole(bits):
     """Integer instructions whose result is as wide as their operands."""
 
-    def s(value: int) -> int:
+    def s(value):
         return signed(value, bits)
 
     n = bits
@@ -169,17 +168,17 @@ rows_of = {
 
 
 @given(rows_of[32])
-def test_instructions_of_32_bits(rows: list[tuple[int, int, int, int]]) -> None:
+def test_instructions_of_32_bits(rows):
     check(WORDS, 32, 32, rows)
 
 
 @given(rows_of[64])
-def test_instructions_of_64_bits(rows: list[tuple[int, int, int, int]]) -> None:
+def test_instructions_of_64_bits(rows):
     check(whole(64), 64, 64, rows)
 
 
 @given(rows_of[32])
-def test_products_that_are_twice_as_wide(rows: list[tuple[int, int, int, int]]) -> None:
+def test_products_that_are_twice_as_wide(rows):
     wide: dict[str, Reference] = {
         "mul.wide.u32 %0, %1, %2;": lambda a, b, c, e: a * b,
         "mul.wide.s32 %0, %1, %2;": lambda a, b, c, e: signed(a, 32) * signed(b, 32),
@@ -190,7 +189,7 @@ def test_products_that_are_twice_as_wide(rows: list[tuple[int, int, int, int]]) 
     check(wide, 32, 64, rows)
 
 
-def nearest_even(value: float) -> int:
+def nearest_even(value):
     return round(value)
 
 
@@ -198,11 +197,11 @@ ROUND: dict[str, Callable[[float], int]] = {"rni": nearest_even, "rzi": math.tru
 FLOATS = st.floats(width=32) | st.sampled_from((0.5, 1.5, 2.5, -0.5, -1.5, 2.0**31, -(2.0**31), 2.0**32, 1e30, -1e30))
 
 
-def converted(bits: int, mode: str, *, sign: bool) -> Reference:
+def converted(bits, mode, *, sign):
     """Round a float to a whole number of 32 bits; what is none is 0, what is out of range the nearest there is."""
     low, high = (-(2**31), 2**31 - 1) if sign else (0, 2**32 - 1)
 
-    def reference(a: int, b: int, c: int, e: int) -> int:
+    def reference(a, b, c, e):
         value = float(np.array(a, np.uint32).view(np.float32))
         if math.isnan(value):
             return 0
@@ -214,7 +213,7 @@ def converted(bits: int, mode: str, *, sign: bool) -> Reference:
 
 
 @given(st.lists(FLOATS, min_size=8, max_size=LANES))
-def test_floats_are_rounded_to_whole_numbers_as_it_is_asked_for(values: list[float]) -> None:
+def test_floats_are_rounded_to_whole_numbers_as_it_is_asked_for(values):
     table = {
         f"{{ .reg .f32 t; mov.b32 t, %1; cvt.{mode}.{kind}32.f32 %0, t; }}": converted(32, mode, sign=kind == "s")
         for mode in ROUND
@@ -224,7 +223,7 @@ def test_floats_are_rounded_to_whole_numbers_as_it_is_asked_for(values: list[flo
     check(table, 32, 32, [(one, 0, 0, 0) for one in bits])
 
 
-def test_the_reference_agrees_with_examples_worked_out_by_hand() -> None:
+def test_the_reference_agrees_with_examples_worked_out_by_hand():
     assert permuted(0x33221100, 0x77665544, 0x7531) == 0x77553311
     assert permuted(0x80, 0, 0x0008) == 0x808080FF
     assert inserted(0xF, 0, 4, 2, 32) == 0x30

@@ -11,7 +11,7 @@ ROWS = list(
 RESULTS = ("right", "wrong", "refused")
 
 
-def test_each_row_says_which_kernel_of_which_version_it_is_about() -> None:
+def test_each_row_says_which_kernel_of_which_version_it_is_about():
     for row in ROWS:
         assert re.fullmatch(r"[\w.-]+/[\w.-]+", row["repository"])
         assert re.fullmatch(r"[0-9a-f]{40}", row["commit"])
@@ -21,7 +21,7 @@ def test_each_row_says_which_kernel_of_which_version_it_is_about() -> None:
         assert row["result"] == "right" or row["note"]
 
 
-def test_at_least_sixty_kernels_came_out_right_and_none_wrong() -> None:
+def test_at_least_sixty_kernels_came_out_right_and_none_wrong():
     results = Counter(row["result"] for row in ROWS)
     assert results["right"] >= 60
     assert not results["wrong"]

@@ -2,10 +2,7 @@
 
 import importlib.util
 import random
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +23,7 @@ class Writer:
 
     rng: random.Random
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         self.block = self.rng.choice(BLOCKS)
         self.grid = self.rng.choice([(1, 1), (3, 1), (2, 2)])
         self.cpp_type = self.rng.choice(list(TYPES))
@@ -37,44 +34,44 @@ class Writer:
         self.named = 0
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self):
         return np.dtype(TYPES[self.cpp_type])
 
     @property
-    def threads(self) -> int:
+    def threads(self):
         return self.block[0] * self.block[1]
 
     @property
-    def elements(self) -> int:
+    def elements(self):
         return self.threads * self.grid[0] * self.grid[1]
 
     @property
-    def bytes(self) -> int:
+    def bytes(self):
         return self.pitch * self.block[1] * self.dtype.itemsize
 
-    def number(self, names: list[str]) -> str:
+    def number(self, names):
         return index(self.rng, names)
 
-    def element(self, row: str, column: str) -> tuple[str, str]:
+    def element(self, row, column):
         """An element of the tile, in C++ and in Python."""
         if self.dynamic:
             return (f"t[({row}) * {self.pitch} + {column}]",) * 2
         return f"t[{row}][{column}]", f"t[{row}, {column}]"
 
-    def any_element(self, names: list[str]) -> tuple[str, str]:
+    def any_element(self, names):
         return self.element(f"{self.number(names)} % {self.block[1]}", f"{self.number(names)} % {self.block[0]}")
 
-    def own_element(self) -> tuple[str, str]:
+    def own_element(self):
         if self.block[0] == self.block[1] and self.rng.random() < 0.5:
             return self.element("tx", "ty")
         if self.block[0] & (self.block[0] - 1) == 0:
             return self.element("ty", f"(tx ^ {self.rng.randrange(self.block[0])})")
         return self.element("ty", "tx")
 
-    def given(self, names: list[str]) -> str:
+    def given(self, names):
         return f"a[{self.number(names)} % {self.elements}]"
 
-    def value(self, names: list[str], reads: bool) -> tuple[str, str]:
+    def value(self, names, reads):
         """Something below MOST, in C++ and in Python."""
         kind = self.rng.randrange(4 if reads else 2)
         if kind == 0:
@@ -88,10 +85,10 @@ class Writer:
         test = self.test(names)
         return f"({test} ? {one} : {three})", f"({two} if {test} else {four})"
 
-    def test(self, names: list[str]) -> str:
+    def test(self, names):
         return f"({self.number(names)} & {self.rng.choice([1, 3, 5])}) == 1"
 
-    def tests(self, names: list[str], reads: bool) -> tuple[str, str]:
+    def tests(self, names, reads):
         """A condition whose second half is looked at only where the first leaves it open."""
         one = self.test(names)
         if self.rng.random() < 0.6:
@@ -100,13 +97,11 @@ class Writer:
         word = self.rng.randrange(2)
         return f"{one} {['&&', '||'][word]} {cpp} > 50", f"{one} {['and', 'or'][word]} {python} > 50"
 
-    def new_name(self) -> str:
+    def new_name(self):
         self.named += 1
         return f"v{self.named}"
 
-    def statements(
-        self, names: list[str], reads: bool, depth: int = 2, loop: bool = False, stores: bool = True
-    ) -> list[Line]:
+    def statements(self, names, reads, depth=2, loop=False, stores=True):
         """Statements between two barriers: either they load from anywhere, or they store in a thread's own element."""
         made: list[Line] = []
         kinds = ["add", "add", "set", "own"] + ["if", "for", "while"] * (depth > 0) + ["leave"] * loop
@@ -130,7 +125,7 @@ class Writer:
                 made += self.inside(kind, names, reads, depth, stores)
         return made
 
-    def inside(self, kind: str, names: list[str], reads: bool, depth: int, stores: bool) -> list[Line]:
+    def inside(self, kind, names, reads, depth, stores):
         """A condition or a loop, with what stands in it."""
         if kind == "if":
             cpp, python = self.tests(names, reads)
@@ -151,7 +146,7 @@ class Writer:
             made.append((1, f"{name} = {name} + 1;", f"{name} = {name} + 1"))
         return [*made, *deeper(body), (0, "}", "")]
 
-    def kernel(self) -> list[Line]:
+    def kernel(self):
         names = ["tx", "ty", "j"]
         barrier: Line = (0, "__syncthreads();", "cuda.syncthreads()")
         cpp, python = self.element("ty", "tx")
@@ -163,7 +158,7 @@ class Writer:
         made += self.statements(names, reads=True)
         return deeper(made)
 
-    def texts(self) -> tuple[str, str]:
+    def texts(self):
         """The kernel in C++ and in Python."""
         rows, columns = self.block[1], self.pitch
         body = self.kernel()
@@ -186,18 +181,18 @@ class Writer:
         )
 
 
-def deeper(lines: list[Line]) -> list[Line]:
+def deeper(lines):
     return [(level + 1, cpp, python) for level, cpp, python in lines]
 
 
-def kernel_of(path: Path) -> Callable[..., object]:
+def kernel_of(path):
     spec = importlib.util.spec_from_file_location("k", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module.k
 
 
-def hold_against_each_other(folder: Path, seed: int) -> None:
+def hold_against_each_other(folder, seed):
     writer = Writer(random.Random(seed))
     cpp, python = writer.texts()
     (folder / "k.py").write_text(python)
@@ -227,17 +222,17 @@ def hold_against_each_other(folder: Path, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", one_in(6, range(6)))
-def test_a_random_kernel_is_the_same_in_both_languages(tmp_path: Path, seed: int) -> None:
+def test_a_random_kernel_is_the_same_in_both_languages(tmp_path, seed):
     hold_against_each_other(tmp_path, seed)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(100, 160))
-def test_many_random_kernels_are_the_same_in_both_languages(tmp_path: Path, seed: int) -> None:
+def test_many_random_kernels_are_the_same_in_both_languages(tmp_path, seed):
     hold_against_each_other(tmp_path, seed)
 
 
-def test_threads_wait_at_the_end_of_a_round_for_those_of_a_loop_inside_it() -> None:
+def test_threads_wait_at_the_end_of_a_round_for_those_of_a_loop_inside_it():
     text = """__global__ void k(float *out, const float *a) {
     float x = 0;
     for (int round = 0; round < 3; round++) {

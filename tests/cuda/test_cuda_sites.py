@@ -1,8 +1,6 @@
 """The accesses of CUDA C++ as they are written: which there are, and what they are called."""
 
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,16 +8,14 @@ from helpers.tiers import one_in
 
 import smemviz
 
-Sites = list[tuple[str, str, str, int]]
 
-
-def sites(text: str, *arguments: Any, threads: int = 32, view: str = "source") -> Sites:
+def sites(text, *arguments, threads=32, view="source"):
     """Return source, space, operation and width of every access of a kernel ``k``, in order of the file."""
     (launch,) = smemviz.cuda_cpp(text, view=view)["k"][1, threads](*arguments).launches
     return [(site.source, site.space, site.op, site.width) for site in launch.sites]
 
 
-def test_values_without_a_name_and_constant_memory_are_no_global_memory() -> None:
+def test_values_without_a_name_and_constant_memory_are_no_global_memory():
     text = """
 struct Plus { __device__ float operator()(float a, float b) const { return a + b; } };
 struct Pair { float x, y; __device__ constexpr Pair(float x, float y) : x(x), y(y) {} };
@@ -38,7 +34,7 @@ __global__ void k(float *out, int n) {
     assert sites(text, out, 2, view="compiled") == [("other[n]", "global", "load", 4), stored]
 
 
-def test_texts_and_arrays_of_the_file_are_global_memory() -> None:
+def test_texts_and_arrays_of_the_file_are_global_memory():
     text = """
 __global__ void k(int *out, int n) {
     static const int fixed[3] = {7, 8, 9};
@@ -52,7 +48,7 @@ __global__ void k(int *out, int n) {
     assert (out == ord("c") + 9).all()
 
 
-def test_accesses_are_named_by_their_subscript_and_stores_by_their_left_side() -> None:
+def test_accesses_are_named_by_their_subscript_and_stores_by_their_left_side():
     text = """
 struct Row { float elements[4]; };
 struct Rows { Row of[8]; };
@@ -96,7 +92,7 @@ __global__ void k(float *out, const float *in, Rows *rows, float4 *q, int n) {
     ]
 
 
-def test_arrays_of_templates_have_their_own_names() -> None:
+def test_arrays_of_templates_have_their_own_names():
     """The numbers among template arguments are no lengths of names in a mangled name, wherever they lead."""
     for number in [18, 19, 20, -3]:
         text = """
@@ -155,7 +151,7 @@ TYPES = [
 
 
 @pytest.mark.parametrize(("kind", "made", "widths"), one_in(3, TYPES))
-def test_a_vector_is_one_request_whatever_makes_it(kind: str, made: str, widths: list[int]) -> None:
+def test_a_vector_is_one_request_whatever_makes_it(kind, made, widths):
     text = TEXT.format(type=kind, made=made)
     results, shared = [], []
     for view in ("source", "compiled"):
@@ -175,7 +171,7 @@ def test_a_vector_is_one_request_whatever_makes_it(kind: str, made: str, widths:
     assert shared[0] == shared[1]
 
 
-def test_elements_of_arrays_stay_apart() -> None:
+def test_elements_of_arrays_stay_apart():
     """Operands of assembly, what memcpy copies, and characters: nothing says that they are aligned to more than one."""
     text = """
 struct Text { int length; char text[8]; };
@@ -196,7 +192,7 @@ __global__ void k(float *out, Text *texts) {
     assert {site.width for site in launch.sites} == {1, 4}
 
 
-def test_a_recording_of_vectors_is_loaded_as_it_was_saved(tmp_path: Path) -> None:
+def test_a_recording_of_vectors_is_loaded_as_it_was_saved(tmp_path):
     text = """
 __global__ void k(float *out, const float *in) {
     __shared__ float4 s[32];
@@ -212,7 +208,7 @@ __global__ void k(float *out, const float *in) {
     assert [(site.op, site.width) for site in launch.sites] == [("load", 16), ("store", 16), ("load", 4), ("store", 4)]
 
 
-def test_structures_that_functions_return_are_as_aligned_as_they_are_declared() -> None:
+def test_structures_that_functions_return_are_as_aligned_as_they_are_declared():
     """Where nothing else says how a pointer is aligned."""
     text = """
 struct Four { double a, b, c, d; };

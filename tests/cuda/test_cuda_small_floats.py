@@ -1,7 +1,5 @@
 """Floats of 8 bits: how they are rounded, as halves are, and products of them; ``host`` has all conversions."""
 
-from typing import Any
-
 import numpy as np
 
 import smemviz
@@ -24,7 +22,7 @@ SMALL = """__global__ void k(unsigned *out, const float *v) {
 """
 
 
-def test_numbers_between_two_are_rounded_as_it_is_said() -> None:
+def test_numbers_between_two_are_rounded_as_it_is_said():
     # 1 + 3/16 lies between 1.125 and 1.25 in e4m3, and between 1 and 1.25 in e5m2. 500 is too large for e4m3, and lies
     # between 448 and 512 in e5m2.
     given = np.array([1 + 3 / 16, 500.0, 1 + 2**-20, -1 - 2**-20] + [0.0] * 28, np.float32)
@@ -39,7 +37,7 @@ def test_numbers_between_two_are_rounded_as_it_is_said() -> None:
     assert out[1, 7] == int(np.float16(448).view(np.uint16)) << 16 | int(np.float16(-448).view(np.uint16))
 
 
-def _matrices(rows: int) -> tuple[list[Any], list[Any]]:
+def _matrices(rows):
     """Return A and B of so many rows and 8, with 32 columns, as numbers and as words of e4m3."""
     codes = {0.0: 0x00, 1.0: 0x38, -1.0: 0xB8, 2.0: 0x40, 0.5: 0x30, -3.0: 0xC4}
     rng = np.random.default_rng(3)
@@ -60,7 +58,7 @@ PRODUCT = """__global__ void k(float *out, const unsigned *a, const unsigned *b)
 """
 
 
-def test_a_product_of_numbers_of_8_bits_is_right_and_its_opcode_needs_no_blank_behind_it() -> None:
+def test_a_product_of_numbers_of_8_bits_is_right_and_its_opcode_needs_no_blank_behind_it():
     (a, b), bits = _matrices(16)
     out = np.zeros((16, 8), np.float32)
     smemviz.cuda_cpp(PRODUCT)["k"][1, 32](out.reshape(-1), *bits)
@@ -87,7 +85,7 @@ GROUPS = """__global__ void k(float *out, const unsigned *a, const unsigned *b) 
 """
 
 
-def test_a_warp_group_takes_rows_of_8_bits_from_registers() -> None:
+def test_a_warp_group_takes_rows_of_8_bits_from_registers():
     (a, b), bits = _matrices(64)
     out = np.zeros((64, 8), np.float32)
     assert smemviz.cuda_cpp(GROUPS)["k"][1, 128](out.reshape(-1), *bits).findings == ()

@@ -1,8 +1,5 @@
 """Structures that a launch line passes by value: their bytes are C++'s, their arrays seen, errors name the field."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -13,11 +10,10 @@ from smemviz.engines.lockstep.ptx.host.cuda_in_lockstep import _arguments
 from smemviz.engines.lockstep.ptx.host.cuda_launch import launch
 from smemviz.engines.lockstep.ptx.host.entry import Entry
 from smemviz.errors import KernelFileError, LaunchError
-from smemviz.frontends.cuda import CudaProgram, compile_program, parse_cuda
-from smemviz.frontends.cuda.launches import LaunchPlan, planned_launches
+from smemviz.frontends.cuda import compile_program, parse_cuda
+from smemviz.frontends.cuda.launches import planned_launches
 from smemviz.frontends.cuda.structures import Declared, fields_of
 from smemviz.paths import kernels_dir
-from smemviz.recordings.data import Launch
 
 TEXT = """
 #define N 8
@@ -30,7 +26,7 @@ __global__ void vector(float *out, float4 v, Pair<short> p) { out[0] = v.z + p.a
 """
 
 
-def planned(program: CudaProgram) -> Iterator[tuple[LaunchPlan, Entry, list[Any]]]:
+def planned(program):
     plans = planned_launches(program)
     compiled = compile_program(program, [plan.kernel for plan in plans])
     for plan in plans:
@@ -38,13 +34,13 @@ def planned(program: CudaProgram) -> Iterator[tuple[LaunchPlan, Entry, list[Any]
         yield plan, entry, _arguments(plan, entry, program)
 
 
-def values(line: str, **constants: object) -> list[Any]:
+def values(line, **constants):
     """The arguments of the launch that a line asks for."""
     ((_, _, arguments),) = planned(parse_cuda(f"{TEXT}// smemviz: {line}\n", "x.cu").with_constants(constants))
     return arguments
 
 
-def launched(program: CudaProgram) -> Iterator[tuple[Launch, list[Any]]]:
+def launched(program):
     """Make the launches of a program; gives each, and its arrays as the kernel left them."""
     for plan, entry, arguments in planned(program):
         place = (program.file, plan.line)
@@ -52,13 +48,13 @@ def launched(program: CudaProgram) -> Iterator[tuple[Launch, list[Any]]]:
         yield made, arrays_among(arguments)
 
 
-def said(line: str) -> str:
+def said(line):
     with pytest.raises(LaunchError) as refused:
         values(line)
     return str(refused.value)
 
 
-def test_a_structure_has_the_bytes_that_cpp_gives_it_and_its_arrays() -> None:
+def test_a_structure_has_the_bytes_that_cpp_gives_it_and_its_arrays():
     (a,) = values("one<<<1, 32>>>(Matrix{N, 2 * N, N + 1, arange(N, 2)})", N=4)
     assert a.data.view(np.int32)[:3].tolist() == [4, 8, 5]
     assert a.data.nbytes == 24
@@ -67,7 +63,7 @@ def test_a_structure_has_the_bytes_that_cpp_gives_it_and_its_arrays() -> None:
     assert (field, array.dtype, array.tolist()) == (".elements", np.float32, [[0, 1], [2, 3], [4, 5], [6, 7]])
 
 
-def test_structures_in_structures_arrays_of_them_and_names_of_fields() -> None:
+def test_structures_in_structures_arrays_of_them_and_names_of_fields():
     for written in [
         "Both{1, {{2, 3, 4, zeros(5)}, Matrix{6, 7, 8, ones(9)}}, zeros(3)}",
         "{1, {{2, 3, 4, zeros(5)}, {6, 7, 8, ones(9)}}, zeros(3), 2.5,}",
@@ -86,13 +82,13 @@ def test_structures_in_structures_arrays_of_them_and_names_of_fields() -> None:
         assert both.data[64:].view(np.float64).tolist() == [2.5]
 
 
-def test_braces_that_are_left_out_leave_no_wrong_names() -> None:
+def test_braces_that_are_left_out_leave_no_wrong_names():
     (both,) = values("both<<<1, 8>>>(Both{1, 2, 3, 4, zeros(5), 6, 7, 8, ones(9), nullptr})")
     assert [(at, array.shape) for at, (_, array) in both.arrays.items()] == [(24, (5,)), (48, (9,))]
     assert {field for field, _ in both.arrays.values()} <= {".of", ""}
 
 
-def test_kernels_read_and_write_through_structures() -> None:
+def test_kernels_read_and_write_through_structures():
     lines = (
         "both<<<1, 8>>>(Both{0, {{8, 1, 8, arange(8)}, {8, 1, 8, zeros(8)}}, nullptr, 0.5})",
         "vector<<<1, 1>>>(zeros(1), float4{1, 2, 3, 4}, {5, ones(2)})",
@@ -109,7 +105,7 @@ def test_kernels_read_and_write_through_structures() -> None:
     assert [(array.name, array.dtype) for array in vector.arrays] == [("out", "float32"), ("p.p", "int16")]
 
 
-def test_errors_name_the_field() -> None:
+def test_errors_name_the_field():
     assert said("one<<<1, 1>>>(Matrix{1, 1, 1, 7})") == (
         'x.cu:9: A.elements: a value of type "int" cannot be used to initialize an entity of type "float *"'
     )
@@ -127,7 +123,7 @@ def test_errors_name_the_field() -> None:
     assert said("one<<<1, 1>>>(Matrix{1)").startswith("x.cu:9: Matrix{1 is not read")
 
 
-def test_what_is_no_structure_is_answered_with_one() -> None:
+def test_what_is_no_structure_is_answered_with_one():
     how = "write its values in braces, Matrix{1024, 1024, 1024, zeros(1024)}"
     assert said("one<<<1, 1>>>(zeros(3))") == f"x.cu:9: A is a structure; {how}"
     assert said("one<<<1, 1>>>(3)") == f"x.cu:9: A is a structure; {how}"
@@ -135,7 +131,7 @@ def test_what_is_no_structure_is_answered_with_one() -> None:
         planned_launches(parse_cuda(TEXT, "x.cu"))
 
 
-def test_fields_are_those_of_the_definition() -> None:
+def test_fields_are_those_of_the_definition():
     fields = fields_of(
         "struct __align__(16) Tag { const float *__restrict__ a, *b; ns::In in; float m[4], n; static int z; "
         "int q{3}; Tag() : a(0) { b = a; } __device__ float at(int i) const { return a[i]; } private: "
@@ -157,7 +153,7 @@ def test_fields_are_those_of_the_definition() -> None:
 
 
 @pytest.mark.exhaustive
-def test_the_product_of_sub_matrices_is_right_whatever_its_row_strides() -> None:
+def test_the_product_of_sub_matrices_is_right_whatever_its_row_strides():
     strides = {"A_STRIDE": 70, "B_STRIDE": 72, "C_STRIDE": 65, "TILE": 8}
     program = parse_cuda((kernels_dir() / "submatrix.cu").read_text(), "submatrix.cu").with_constants(strides)
     for _, (found, left, right) in launched(program):
@@ -165,7 +161,7 @@ def test_the_product_of_sub_matrices_is_right_whatever_its_row_strides() -> None
         np.testing.assert_allclose(found.reshape(64, 65)[:, :64], expected, rtol=1e-5)
 
 
-def test_dynamic_memory_begins_aligned_as_it_is_declared() -> None:
+def test_dynamic_memory_begins_aligned_as_it_is_declared():
     """Behind 16 bytes of static memory, which begins at byte 1024; seen on an H200 for 16, 128 and 1024."""
     for alignment, start in [(4, 1040), (16, 1040), (128, 1152), (1024, 2048)]:
         text = f"""__global__ void k(unsigned *out) {{

@@ -6,19 +6,17 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from helpers.commands import Command
 
 import smemviz
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.suggest_panel import view_suggest
 from smemviz.app.tasks.suggester import Suggester, command
-from smemviz.frontends.cuda import CudaProgram, parse_cuda
-from smemviz.languages import View
+from smemviz.frontends.cuda import parse_cuda
 from smemviz.model.hardware.hardware import H200
 from smemviz.model.layout.candidates import Pad, Swizzle
 from smemviz.paths import kernels_dir
 from smemviz.recordings.data import ArrayInfo
-from smemviz.suggest.answering import Answer, answer
+from smemviz.suggest.answering import answer
 from smemviz.suggest.cuda_rewriting import CudaRewriting
 from smemviz.suggest.rewrites import NotRewrittenError, rewritten
 
@@ -31,18 +29,18 @@ ROWS = """\
 """
 
 
-def program_of(sizes: str, body: str, constants: str = "", kind: str = "float", more: str = "") -> CudaProgram:
+def program_of(sizes, body, constants="", kind="float", more=""):
     indented = "\n".join(f"    {line}" for line in body.splitlines())
     return parse_cuda(ROWS.format(constants=constants, type=kind, sizes=sizes, body=indented) + more, "k.cu")
 
 
-def array_of(program: CudaProgram, *shape: int) -> ArrayInfo:
+def array_of(program, *shape):
     line = next(n for n, text in enumerate(program.source.splitlines(), 1) if "__shared__" in text)
     strides = tuple(4 * int(step) for step in ([*shape[1:], 1] if len(shape) == 2 else [1]))
     return ArrayInfo("t", "shared", shape, strides, "float32", 0, line)
 
 
-def changed(program: CudaProgram, shape: tuple[int, ...], layout: Pad | Swizzle) -> list[str]:
+def changed(program, shape, layout):
     rewrite = CudaRewriting(program, array_of(program, *shape)).rewrite(layout)
     new = rewritten(program, (rewrite,)).source.splitlines()
     return [line.strip() for line in new if line not in program.source.splitlines()]
@@ -51,7 +49,7 @@ def changed(program: CudaProgram, shape: tuple[int, ...], layout: Pad | Swizzle)
 TURN = "t[y][x] = out[y * 32 + x];\n__syncthreads();\nout[y * 32 + x] = t[x][y];"
 
 
-def test_a_row_is_made_longer_where_its_length_is_written() -> None:
+def test_a_row_is_made_longer_where_its_length_is_written():
     for constants, sizes, line in [
         ("", "[32][32]", "__shared__ float t[32][33];"),
         ("#define TILE 32\n", "[TILE][TILE]", "__shared__ float t[TILE][TILE + 1];"),
@@ -66,7 +64,7 @@ def test_a_row_is_made_longer_where_its_length_is_written() -> None:
         assert changed(program_of(sizes, TURN, constants), (32, 32), Pad(32, 1)) == [line]
 
 
-def test_a_constant_that_is_not_only_the_pad_stays() -> None:
+def test_a_constant_that_is_not_only_the_pad_stays():
     constants = "#define IPAD 0\n#define PITCH (32 + IPAD)\n#define MORE (IPAD * 2)\n"
     lines = changed(program_of("[32][PITCH]", TURN, constants), (32, 32), Pad(32, 1))
     assert lines == ["__shared__ float t[32][PITCH + 1];"]
@@ -75,7 +73,7 @@ def test_a_constant_that_is_not_only_the_pad_stays() -> None:
 FLAT = "t[y * {w} + x] = out[x];\n__syncthreads();\nout[x] = t[x * {w} + y];"
 
 
-def test_a_pitch_in_indices_written_by_hand_is_changed() -> None:
+def test_a_pitch_in_indices_written_by_hand_is_changed():
     for constants, size, pitch, lines in [
         ("", "[1024]", "32", ["t[1056]", "t[y * 33 + x]", "t[x * 33 + y]"]),
         ("", "[32 * 32]", "32", ["t[32 * 33]", "t[y * 33 + x]", "t[x * 33 + y]"]),
@@ -91,7 +89,7 @@ def test_a_pitch_in_indices_written_by_hand_is_changed() -> None:
         ]
 
 
-def test_an_index_without_a_pitch_is_spread_out_where_it_stands() -> None:
+def test_an_index_without_a_pitch_is_spread_out_where_it_stands():
     program = program_of("[256]", "t[x] = x;\n__syncthreads();\nout[x] = t[x * 5 % 256];")
     assert changed(program, (256,), Pad(32, 1)) == [
         "__shared__ float t[264];",
@@ -100,7 +98,7 @@ def test_an_index_without_a_pitch_is_spread_out_where_it_stands() -> None:
     ]
 
 
-def test_a_swizzle_mixes_the_column_with_the_row_at_every_use() -> None:
+def test_a_swizzle_mixes_the_column_with_the_row_at_every_use():
     for swizzle, index in [
         (Swizzle(32, 5), "x ^ y"),
         (Swizzle(32, 4, 1), "x ^ ((y & 15) << 1)"),
@@ -114,7 +112,7 @@ def test_a_swizzle_mixes_the_column_with_the_row_at_every_use() -> None:
         assert third == f"out[0] = t[0][x] + t[3][{number}] + t[x ? 1 : y][{other}];  // t[y][x]"
 
 
-def test_a_swizzle_of_the_whole_array_makes_one_dimension_of_it() -> None:
+def test_a_swizzle_of_the_whole_array_makes_one_dimension_of_it():
     place = "x * 4 + (y + 1)"
     program = program_of("[TILE][4]", "t[y][x] = 1;\nout[0] = t[x][y + 1];", "#define TILE 64\n")
     assert changed(program, (64, 4), Swizzle(32, 2)) == [
@@ -127,7 +125,7 @@ def test_a_swizzle_of_the_whole_array_makes_one_dimension_of_it() -> None:
 WHOLE = Swizzle(32, 2)  # of an array of 64 rows of 4: its index takes the row twice
 
 
-def test_what_cannot_be_written_is_refused_by_line() -> None:
+def test_what_cannot_be_written_is_refused_by_line():
     for shape, body, layout, why in [
         ((32, 32), "float *p = t[y];\nt[y][x] = 1;", Swizzle(32, 5), "line 4: a row of t is taken here"),
         ((32, 32), "float *p = &t[y][x];", Swizzle(32, 5), "line 4: a pointer to t is taken here"),
@@ -145,14 +143,14 @@ def test_what_cannot_be_written_is_refused_by_line() -> None:
         assert refused.value.message == why
 
 
-def answered(folder: Path, text: str, view: View = "source") -> Answer:
+def answered(folder, text, view="source"):
     path = folder / "k.cu"
     path.write_text(text)
     program = parse_cuda(text, path.as_posix()).in_view(view)
     return answer(smemviz.run(path, view=view), program, None, "lockstep", H200)
 
 
-def test_a_file_is_rewritten_run_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command) -> None:
+def test_a_file_is_rewritten_run_and_counted(tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     shutil.copy(kernels_dir() / "transpose.cu", "transpose.cu")
     before = Path("transpose.cu").read_text()
@@ -167,7 +165,7 @@ def test_a_file_is_rewritten_run_and_counted(tmp_path: Path, monkeypatch: pytest
     assert out == "transpose.cu: no shared array has excess; there is nothing to change\n"
 
 
-def test_rows_of_vectors_are_padded_by_whole_vectors(tmp_path: Path) -> None:
+def test_rows_of_vectors_are_padded_by_whole_vectors(tmp_path):
     text = (
         "__global__ void k(float4 *out) {\n    __shared__ float4 t[32][8];\n    int i = threadIdx.x;\n"
         "    for (int c = 0; c < 8; c++) t[i][c] = make_float4(i, c, 0, 0);\n    __syncthreads();\n"
@@ -180,7 +178,7 @@ def test_rows_of_vectors_are_padded_by_whole_vectors(tmp_path: Path) -> None:
     assert "+    __shared__ float4 t[32][9];" in best.diff.splitlines()
 
 
-def test_a_kernel_of_a_template_is_named_with_its_arguments(tmp_path: Path, command: Command) -> None:
+def test_a_kernel_of_a_template_is_named_with_its_arguments(tmp_path, command):
     text = (
         "template <typename T, int N> __global__ void turn(T *out) {\n    __shared__ T t[N][N];\n"
         "    int x = threadIdx.x, y = threadIdx.y;\n    t[y][x] = x;\n    __syncthreads();\n"
@@ -190,7 +188,7 @@ def test_a_kernel_of_a_template_is_named_with_its_arguments(tmp_path: Path, comm
     assert "+    t[y][x ^ y] = x;" in command("suggest", f"{tmp_path / 'k.cu'}:turn<float, 32>").out.splitlines()
 
 
-def test_a_pointer_that_walks_over_the_pad_is_refuted(tmp_path: Path) -> None:
+def test_a_pointer_that_walks_over_the_pad_is_refuted(tmp_path):
     text = (
         "__global__ void k(int *out) {\n    __shared__ int t[32][32];\n    int x = threadIdx.x, y = threadIdx.y;\n"
         "    t[y][x] = x + y * 32;\n    __syncthreads();\n    int *p = t[0];\n    out[y * 32 + x] = p[x * 32 + y];\n}\n"
@@ -202,7 +200,7 @@ def test_a_pointer_that_walks_over_the_pad_is_refuted(tmp_path: Path) -> None:
     assert found.diff == ""
 
 
-def test_data_that_decides_is_not_laid_out_anew(tmp_path: Path) -> None:
+def test_data_that_decides_is_not_laid_out_anew(tmp_path):
     text = (
         "__global__ void k(int *out, const int *a) {\n    __shared__ int t[256];\n    int i = threadIdx.x;\n"
         "    t[i] = i;\n    __syncthreads();\n    out[i] = t[a[i]];\n}\n"
@@ -212,7 +210,7 @@ def test_data_that_decides_is_not_laid_out_anew(tmp_path: Path) -> None:
     assert refused.reason == "data decides which words collide, so no pad or swizzle is sure to help"
 
 
-def test_the_page_suggests_for_cuda_in_the_view_that_is_shown() -> None:
+def test_the_page_suggests_for_cuda_in_the_view_that_is_shown():
     library = Library([kernels_dir() / "square.cu"])
     for file, view in (("square.cu", "source"), ("square.cu@compiled", "compiled")):
         filling = view_suggest(library, Suggester(), {"file": file, "kernel": "set_row_read_col"})
@@ -249,7 +247,7 @@ __global__ void unwritten(float *out) {
 
 
 @pytest.mark.exhaustive
-def test_what_is_said_of_a_kernel_in_cuda_is_spelled_as_cuda_is(tmp_path: Path, command: Command) -> None:
+def test_what_is_said_of_a_kernel_in_cuda_is_spelled_as_cuda_is(tmp_path, command):
     (tmp_path / "k.cu").write_text(WRITTEN)
     said = command("run", tmp_path / "k.cu", "--json", code=1).out  # it makes mistakes
     said += command("suggest", tmp_path / "k.cu", "--json").out

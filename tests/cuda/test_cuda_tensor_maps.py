@@ -40,7 +40,7 @@ __global__ void k(int *out, const __grid_constant__ Map map, const int *other, M
 """
 
 
-def test_a_kernel_changes_where_a_tensor_lies_how_large_it_is_and_how_far_apart_its_rows_are() -> None:
+def test_a_kernel_changes_where_a_tensor_lies_how_large_it_is_and_how_far_apart_its_rows_are():
     first, other = np.zeros((8, 32), np.int32), np.arange(8 * 64, dtype=np.int32).reshape(8, 64)
     given = StructureValue(encoded(3, (32, 8), (128,), (32, 8)), {0: ("", first)})
     out = np.full((8, 32), -1, np.int32)
@@ -77,7 +77,7 @@ STORED = f"""__global__ void __cluster_dims__(2, 1, 1) k(int *out) {{
 """
 
 
-def test_stores_into_another_block_complete_the_phase_that_waits_for_their_bytes() -> None:
+def test_stores_into_another_block_complete_the_phase_that_waits_for_their_bytes():
     out = np.zeros((2, 32, 2), np.int32)
     recording = smemviz.cuda_cpp(STORED)["k"][2, 32](out.reshape(-1))
     lanes = np.arange(32)

@@ -1,9 +1,6 @@
 """Files of PTX: launches in comments, places in their source, types that the code tells, and errors in one line."""
 
-from pathlib import Path
-
 import numpy as np
-from helpers.commands import Command
 
 import smemviz
 from smemviz.app.library import Library
@@ -13,7 +10,6 @@ from smemviz.engines.ptx_runner import run_in_lockstep
 from smemviz.frontends.ptx.ptx_program import parse_ptx, plain_name
 from smemviz.frontends.ptx.shared_shapes import declared_shared
 from smemviz.frontends.reading import read_program
-from smemviz.recordings.data import Launch, Site, SiteSummary
 
 SOURCE = """#define N 32
 __global__ void turn(float *out, const float *a) {
@@ -67,19 +63,19 @@ PTX = """.version 8.0
 """
 
 
-def of(folder: Path, text: str = LAUNCH + PTX) -> Path:
+def of(folder, text=LAUNCH + PTX):
     """Write a file of PTX."""
     path = folder / "turn.ptx"
     path.write_text(text)
     return path
 
 
-def shared(launch: Launch) -> list[tuple[Site, SiteSummary]]:
+def shared(launch):
     """Return the sites of a launch in shared memory with what each did."""
     return [(site, row) for site, row in zip(launch.sites, launch.summary(), strict=True) if site.is_shared]
 
 
-def test_without_its_source_its_own_lines_are_counted(tmp_path: Path) -> None:
+def test_without_its_source_its_own_lines_are_counted(tmp_path):
     launch = smemviz.run(of(tmp_path), engine="lockstep")["turn"]
     rows = {(site.source, site.line): row.wavefronts for site, row in shared(launch)}
     assert rows == {("st.shared.f32 [%r7], %f1;", 28): 32, ("ld.shared.f32 %f2, [%r11];", 36): 1024}
@@ -88,7 +84,7 @@ def test_without_its_source_its_own_lines_are_counted(tmp_path: Path) -> None:
     assert (tile.name, tile.shape) == ("tile", (1024,))
 
 
-def test_beside_its_source_the_source_is_shown_with_its_shapes(tmp_path: Path) -> None:
+def test_beside_its_source_the_source_is_shown_with_its_shapes(tmp_path):
     (tmp_path / "turn.cu").write_text(SOURCE)
     recording = smemviz.run(of(tmp_path), engine="lockstep")
     launch = recording["turn"]
@@ -103,13 +99,13 @@ def test_beside_its_source_the_source_is_shown_with_its_shapes(tmp_path: Path) -
     assert (tile.name, tile.shape, tile.dtype, tile.line) == ("tile", (32, 32), "float32", 3)
 
 
-def test_a_declaration_of_another_size_is_not_taken_for_it(tmp_path: Path) -> None:
+def test_a_declaration_of_another_size_is_not_taken_for_it(tmp_path):
     (tmp_path / "turn.cu").write_text(SOURCE.replace("[N][N]", "[N][N + 1]"))
     (tile,) = (a for a in smemviz.run(of(tmp_path), engine="lockstep")["turn"].arrays if a.space == "shared")
     assert tile.shape == (1024,)
 
 
-def test_launches_of_the_source_are_made_where_the_ptx_names_none(tmp_path: Path, command: Command) -> None:
+def test_launches_of_the_source_are_made_where_the_ptx_names_none(tmp_path, command):
     (tmp_path / "turn.cu").write_text(LAUNCH.replace("32, 32)", "N, N)") + SOURCE)
     path = of(tmp_path, PTX.replace(".loc 1 2", ".loc 1 3").replace(".loc 1 4", ".loc 1 5"))
     assert "turn.cu" in command("run", path, "--no-fail").out
@@ -118,13 +114,13 @@ def test_launches_of_the_source_are_made_where_the_ptx_names_none(tmp_path: Path
     assert said.endswith("turn.cu:2: there is no kernel trun; did you mean turn? The file has: turn\n")
 
 
-def test_what_it_leaves_is_right(tmp_path: Path) -> None:
+def test_what_it_leaves_is_right(tmp_path):
     left = []
     run_in_lockstep(read_program(of(tmp_path)), RunOptions(), lambda kernel, arrays: left.extend(arrays))
     assert np.array_equal(left[0], left[1].T)
 
 
-def test_the_page_shows_it_and_its_source(tmp_path: Path) -> None:
+def test_the_page_shows_it_and_its_source(tmp_path):
     library = Library([of(tmp_path)])
     (file,) = library.files
     shown = view_run(library, {"file": file, "kernel": "turn"})
@@ -135,7 +131,7 @@ def test_the_page_shows_it_and_its_source(tmp_path: Path) -> None:
     )
 
 
-def test_what_is_wrong_is_one_line(tmp_path: Path, command: Command) -> None:
+def test_what_is_wrong_is_one_line(tmp_path, command):
     for text, said in [
         ("hello\n", "1: has no .entry, so it is not PTX with a kernel"),
         (PTX, "4: has no launch; add a comment such as // smemviz: turn<<<1, 32>>>(zeros(1024), zeros(1024))"),
@@ -185,9 +181,7 @@ COPY = """.version 8.0
 """
 
 
-def test_a_type_that_nothing_tells_is_asked_for_and_structures_are_their_fields(
-    tmp_path: Path, command: Command
-) -> None:
+def test_a_type_that_nothing_tells_is_asked_for_and_structures_are_their_fields(tmp_path, command):
     launch = "// smemviz: copy<<<1, 1>>>({}, {{full(7, 1, dtype=int32), 5}}, 1.5)\n"
     said = command("run", of(tmp_path, launch.format("zeros(3)") + COPY), code=2).err
     assert said.endswith("1: the PTX does not say what param_0 points to; write its type, zeros(3, dtype=float32)\n")
@@ -202,7 +196,7 @@ def test_a_type_that_nothing_tells_is_asked_for_and_structures_are_their_fields(
     assert said.endswith("1: param_1 takes 16 bytes; 8 are given\n")
 
 
-def test_names_are_those_of_the_source() -> None:
+def test_names_are_those_of_the_source():
     named = [
         plain_name(name) for name in ("turn", "_Z4turnPfPKf", "_ZN1a4turnIfEEvPT_", "_ZN6cudapy8__main__6squareB2v1")
     ]
@@ -213,7 +207,7 @@ def test_names_are_those_of_the_source() -> None:
     assert list(twice.kernels) == ["_Z4turnPfPKf", "_Z4turnPiPKi"]
 
 
-def test_shapes_that_a_text_does_not_tell_are_left_out() -> None:
+def test_shapes_that_a_text_does_not_tell_are_left_out():
     text = (
         "#define N 4\n__global__ void k() { __shared__ float4 a[2][N]; __shared__ T b[8]; extern __shared__ int c[]; }"
     )

@@ -20,7 +20,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests")]
 
-from helpers.hopper_cases import Case, TensorMap, cases  # noqa: E402
+from helpers.hopper_cases import TensorMap, cases  # noqa: E402
 from helpers.hopper_kernels import source  # noqa: E402
 
 FOLDER = Path("/tmp/hopper")
@@ -40,7 +40,7 @@ TYPES = {
 BF16 = 9
 
 
-def compiled() -> Path:
+def compiled():
     """Return the kernels as machine code."""
     FOLDER.mkdir(exist_ok=True)
     text, made = FOLDER / "kernels.cu", FOLDER / "kernels.cubin"
@@ -51,7 +51,7 @@ def compiled() -> Path:
     return made
 
 
-def encoded(tensor: TensorMap, address: int) -> bytes:
+def encoded(tensor, address):
     """Return the 128 bytes of a tensor map, as the driver makes them."""
     driver = ctypes.CDLL("libcuda.so.1")
     made = (ctypes.c_uint64 * 32)()
@@ -78,7 +78,7 @@ def encoded(tensor: TensorMap, address: int) -> bytes:
     return ctypes.string_at(start, 128)
 
 
-def launched(module: Any, case: Case, idle: bool) -> np.ndarray:
+def launched(module, case, idle):
     """Run a case and return its result."""
     import cupy
 
@@ -108,7 +108,7 @@ def launched(module: Any, case: Case, idle: bool) -> np.ndarray:
     return result.get()
 
 
-def run(labels: list[str], folder: Path | None = None, *, twice: bool = False) -> None:
+def run(labels, folder=None, *, twice=False):
     """Run the cases, each with and without what is measured where that is asked for."""
     import cupy
 
@@ -123,7 +123,7 @@ def run(labels: list[str], folder: Path | None = None, *, twice: bool = False) -
             launched(module, case, True)
 
 
-def results(path: Path) -> None:
+def results(path):
     """Write what the cases leave; a device that stops a kernel runs no other in this process."""
     labels = [case.label for case in cases()]
     folder, left, stopped = FOLDER / "left", {}, []
@@ -143,14 +143,14 @@ def results(path: Path) -> None:
     path.with_suffix(".stopped").write_text("\n".join(stopped), encoding="utf-8")
 
 
-def metrics() -> list[str]:
+def metrics():
     """Return what this GPU counts that could be of interest."""
     text = subprocess.run(["ncu", "--query-metrics"], check=True, capture_output=True, text=True).stdout
     names = [line.split()[0] for line in text.splitlines() if re.match(r"\w+__\w+ +Counter", line)]
     return [name + ".sum" for name in names if re.search(WORDS, name) and not name.startswith(("lts", "fbpa", "nvl"))]
 
 
-def counted(path: Path, labels: list[str]) -> None:
+def counted(path, labels):
     """Write the metrics of each case that differ from those of the same launch without what is measured."""
     wanted = metrics()
     print(len(wanted), "metrics", flush=True)
@@ -178,7 +178,7 @@ def counted(path: Path, labels: list[str]) -> None:
                     out.writerow([case.label, metric.removesuffix(".sum"), one[metric], other[metric]])
 
 
-def main() -> None:
+def main():
     what, *rest = sys.argv[1:]
     compiled()
     if what == "results":

@@ -15,7 +15,6 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -26,7 +25,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 TOGETHER = 10  # kernels to a file
 
 
-def written(folder: Path, language: str, first: int) -> Path:
+def written(folder, language, first):
     """Write a file of kernels and return it."""
     from helpers.random_kernels import PICK, conditional_kernel, cpp_file, python_file
 
@@ -37,7 +36,7 @@ def written(folder: Path, language: str, first: int) -> Path:
     return path
 
 
-def ran(path: Path, engine: str, view: str) -> tuple[Sequence[Any], list[object]]:
+def ran(path, engine, view):
     """Return the launches of a file, and what each left."""
     import smemviz
     from smemviz.frontends.reading import read_program
@@ -57,7 +56,7 @@ def ran(path: Path, engine: str, view: str) -> tuple[Sequence[Any], list[object]
     return launches, list(printed.getvalue().splitlines())
 
 
-def requests(launch: Any) -> Counter[Any]:
+def requests(launch):
     """Count the requests of a launch: block, warp, site, and for each lane the array and its offset there."""
     from smemviz.model.layout.array_requests import relative_addresses
 
@@ -69,7 +68,7 @@ def requests(launch: Any) -> Counter[Any]:
     )
 
 
-def lanes(launch: Any) -> Counter[Any]:
+def lanes(launch):
     """Count the accesses of a launch lane by lane, however they were grouped."""
     found: Counter[Any] = Counter()
     for (block, warp, site, *each), times in requests(launch).items():
@@ -79,7 +78,7 @@ def lanes(launch: Any) -> Counter[Any]:
     return found
 
 
-def differences(path: Path, view: str) -> Iterator[tuple[str, str]]:
+def differences(path, view):
     """Give each kernel of a file with what its two recordings are: equal, apart or different."""
     (ours, left), (theirs, other) = ran(path, "gpu", view), ran(path, "lockstep", view)
     for one, two, kept, expected in zip(ours, theirs, left, other, strict=True):
@@ -92,7 +91,7 @@ def differences(path: Path, view: str) -> Iterator[tuple[str, str]]:
             yield one.kernel, "apart" if lanes(one) == lanes(two) else "other requests"
 
 
-def compared(job: tuple[str, str, str]) -> list[dict[str, str]]:
+def compared(job):
     """Compare one file in one view."""
     path, view = Path(job[0]), job[1]
     try:
@@ -102,7 +101,7 @@ def compared(job: tuple[str, str, str]) -> list[dict[str, str]]:
     return [{"file": path.name, "view": view, "kernel": kernel, "is": what} for kernel, what in found]
 
 
-def verified(job: tuple[str, str, str]) -> list[dict[str, str]]:
+def verified(job):
     """Verify one file in one view, site by site, and keep what Nsight Compute printed."""
     import smemviz
     from smemviz.frontends.reading import read_program
@@ -134,7 +133,7 @@ def verified(job: tuple[str, str, str]) -> list[dict[str, str]]:
     return found
 
 
-def main(path: str, total: str = "200", ncu: str = "100", first: str = "0") -> None:
+def main(path, total="200", ncu="100", first="0"):
     """Compare them all, verify some, and write what was found."""
     begin = time.time()
     files = max(1, int(total) // TOGETHER // 2)
@@ -170,7 +169,7 @@ def main(path: str, total: str = "200", ncu: str = "100", first: str = "0") -> N
             print(row)
 
 
-def counted(rows: Sequence[dict[str, str]]) -> dict[str, int]:
+def counted(rows):
     """Count by language, view and what was found."""
     return dict(sorted(Counter(f"{Path(row['file']).suffix[1:]} {row['view']}: {row['is']}" for row in rows).items()))
 

@@ -2,12 +2,10 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import smemviz
-from smemviz.recordings.recording import Recording
 
 pytestmark = pytest.mark.gpu
 
@@ -43,7 +41,7 @@ if __name__ == "__main__":
 """
 
 
-def recorded(folder: Path, *arguments: str, engine: str = "gpu") -> Recording:
+def recorded(folder, *arguments, engine="gpu"):
     """Run the script by itself, in a process that has not used the GPU; return its recording."""
     path = folder / "script.py"
     path.write_text(SCRIPT)
@@ -56,7 +54,7 @@ def recorded(folder: Path, *arguments: str, engine: str = "gpu") -> Recording:
 
 @pytest.mark.parametrize("executor", ["0", "1"])
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
-def test_processes_that_are_started_anew_are_recorded(tmp_path: Path, method: str, executor: str) -> None:
+def test_processes_that_are_started_anew_are_recorded(tmp_path, method, executor):
     recording = recorded(tmp_path, method, "1", executor)
     assert recording.findings == ()
     assert [launch.block[0] for launch in recording.launches] == [8, 4, 2]
@@ -64,14 +62,14 @@ def test_processes_that_are_started_anew_are_recorded(tmp_path: Path, method: st
 
 
 @pytest.mark.parametrize("engine", ["gpu", "auto"])
-def test_a_forked_process_is_recorded_where_its_parent_has_not_used_the_gpu(tmp_path: Path, engine: str) -> None:
+def test_a_forked_process_is_recorded_where_its_parent_has_not_used_the_gpu(tmp_path, engine):
     recording = recorded(tmp_path, "fork", "0", "0", engine=engine)
     assert recording.findings == ()
     assert [launch.block[0] for launch in recording.launches] == [4, 2]
     assert recording.engine == "gpu"
 
 
-def test_a_forked_process_fails_where_its_parent_has_used_it_as_it_does_by_itself(tmp_path: Path) -> None:
+def test_a_forked_process_fails_where_its_parent_has_used_it_as_it_does_by_itself(tmp_path):
     recording = recorded(tmp_path, "fork", "1", "0")
     assert [launch.block[0] for launch in recording.launches] == [8]
     assert {finding.kind for finding in recording.findings} == {"launch_refused", "main_failed"}
@@ -107,7 +105,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
-def test_processes_that_are_started_in_a_with_statement_are_recorded(tmp_path: Path, method: str) -> None:
+def test_processes_that_are_started_in_a_with_statement_are_recorded(tmp_path, method):
     (tmp_path / "script.py").write_text(WITH_STATEMENT)
     command = [sys.executable, str(tmp_path / "script.py"), method]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)

@@ -1,9 +1,7 @@
 """CUDA C++ on a real GPU: the same as lockstep, without changing a result."""
 
 import json
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +11,7 @@ import smemviz
 from smemviz.cli.main import main
 from smemviz.engines.launch_shape import configuration
 from smemviz.engines.lockstep.ptx.host.arguments import StructureValue
-from smemviz.frontends.cuda import CudaProgram, compile_program, nvrtc, parse_cuda
+from smemviz.frontends.cuda import compile_program, nvrtc, parse_cuda
 from smemviz.frontends.cuda.launches import planned_launches
 from smemviz.model.layout.array_requests import relative_addresses
 from smemviz.paths import kernels_dir
@@ -29,7 +27,7 @@ FUSED = ("naive", "naive_swapped", "tiled", "tiled_swapped", "tiled_dynamic", "t
 FUSED += ("from_global_memory", "by_sub_matrices", "by_whole_strips")
 
 
-def programs() -> dict[str, CudaProgram]:
+def programs():
     found = {path.stem: parse_cuda(path.read_text(), path.as_posix()) for path in sorted(kernels_dir().glob("*.cu"))}
     del found["mistakes"]  # test_mistakes.py; most of its launches had better not be made
     found["features"] = parse_cuda(TEXT, "features.cu")
@@ -38,7 +36,7 @@ def programs() -> dict[str, CudaProgram]:
     return found
 
 
-def cases() -> Iterator[Any]:
+def cases():
     for name, program in programs().items():
         for one in planned_launches(program):
             for view in ("source", "compiled"):
@@ -48,7 +46,7 @@ def cases() -> Iterator[Any]:
 CASES = list(cases())
 
 
-def arrays_in(arguments: Iterable[Any]) -> Iterator[Any]:
+def arrays_in(arguments):
     """Give the arguments of a launch, of a structure its bytes and the arrays that it points to."""
     for one in arguments:
         if isinstance(one, StructureValue):
@@ -59,7 +57,7 @@ def arrays_in(arguments: Iterable[Any]) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("program", "kernel"), CASES)
-def test_lockstep_makes_the_same_requests_and_results(program: CudaProgram, kernel: str) -> None:
+def test_lockstep_makes_the_same_requests_and_results(program, kernel):
     from smemviz.engines.gpu.ptx.driver import Gpu
     from smemviz.engines.gpu.ptx.ptx_launch import record
     from smemviz.engines.lockstep.ptx.host.cuda_in_lockstep import _arguments
@@ -69,7 +67,7 @@ def test_lockstep_makes_the_same_requests_and_results(program: CudaProgram, kern
     outputs = []
 
     class Watched(Gpu):
-        def run(self, *given: Any) -> None:
+        def run(self, *given):
             super().run(*given)
             outputs.append([held.data[: held.nbytes] for held in self._placed])
 
@@ -106,7 +104,7 @@ def test_lockstep_makes_the_same_requests_and_results(program: CudaProgram, kern
         np.testing.assert_array_equal(mine[order[0]], other[order[1]])
 
 
-def test_a_file_is_recorded_on_the_gpu_where_there_is_one() -> None:
+def test_a_file_is_recorded_on_the_gpu_where_there_is_one():
     recording = smemviz.run(kernels_dir() / "square.cu")
 
     assert recording.engine == "gpu"
@@ -114,7 +112,7 @@ def test_a_file_is_recorded_on_the_gpu_where_there_is_one() -> None:
     assert [row.wavefronts for row in recording["set_col_read_col"].summary()] == [1024, 1024, None]
 
 
-def test_launches_are_timed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_launches_are_timed(capsys):
     assert main(["time", str(kernels_dir() / "square.cu"), "--json"]) == 0
 
     timed = {launch["kernel"]: launch["time"] for launch in json.loads(capsys.readouterr().out)["launches"]}
@@ -123,7 +121,7 @@ def test_launches_are_timed(capsys: pytest.CaptureFixture[str]) -> None:
     assert conflicts["median_us"] > none["median_us"] > none["floor_us"]
 
 
-def test_a_launch_that_stores_outside_of_its_array_is_not_made(tmp_path: Any) -> None:
+def test_a_launch_that_stores_outside_of_its_array_is_not_made(tmp_path):
     file = tmp_path / "past.cu"
     file.write_text(
         "// smemviz: past<<<1, 32>>>(zeros(31))\n"

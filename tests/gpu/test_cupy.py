@@ -1,7 +1,5 @@
 """CuPy's kernels on a real GPU: recorded as in lockstep, and run."""
 
-from pathlib import Path
-
 import pytest
 from helpers.library_scripts import CUPY_TURN
 
@@ -11,7 +9,7 @@ pytestmark = pytest.mark.gpu
 
 
 @pytest.fixture(autouse=True)
-def _needs_cupy() -> None:
+def _needs_cupy():
     pytest.importorskip("cupy", reason="CuPy is not installed")
 
 
@@ -28,7 +26,7 @@ assert float(a.sum()) == 6 * 32
 )
 
 
-def test_raw_kernels_are_recorded_and_run(tmp_path: Path) -> None:
+def test_raw_kernels_are_recorded_and_run(tmp_path):
     path = tmp_path / "script.py"
     path.write_text(SCRIPT)
     ours, theirs = (smemviz.run(path, engine=engine) for engine in ("gpu", "lockstep"))
@@ -62,7 +60,7 @@ cp.testing.assert_allclose(sums[0], np.linalg.norm(m.get(), axis=0), rtol=1e-5)
 """
 
 
-def test_kernels_that_cupy_writes_are_recorded_as_in_lockstep_and_run(tmp_path: Path) -> None:
+def test_kernels_that_cupy_writes_are_recorded_as_in_lockstep_and_run(tmp_path):
     path = tmp_path / "script.py"
     path.write_text(WRITTEN)
     ours, theirs = (smemviz.run(path, engine=engine) for engine in ("gpu", "lockstep"))
@@ -102,7 +100,7 @@ assert (cp.ElementwiseKernel("T x", "T y", "y = x", "copied")(a) == 1).all()
 
 
 @pytest.mark.filterwarnings("ignore:cupyx.jit.rawkernel is experimental")
-def test_what_is_not_recorded_runs_and_has_one_line_each(tmp_path: Path) -> None:
+def test_what_is_not_recorded_runs_and_has_one_line_each(tmp_path):
     path = tmp_path / "script.py"
     path.write_text(NOT_RECORDED)
     recording = smemviz.run(path, engine="gpu")
@@ -111,7 +109,7 @@ def test_what_is_not_recorded_runs_and_has_one_line_each(tmp_path: Path) -> None
     assert all(one.message.endswith("It ran and is not recorded.") for one in recording.findings)
 
 
-def test_what_cupy_refuses_it_refuses_by_itself(tmp_path: Path) -> None:
+def test_what_cupy_refuses_it_refuses_by_itself(tmp_path):
     path = tmp_path / "script.py"
     path.write_text(WRITTEN + "add(a, a.astype(int))\n")
     (finding,) = smemviz.run(path, engine="gpu").findings

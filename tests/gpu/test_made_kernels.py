@@ -40,7 +40,7 @@ assert plus.reduce(np.ones(3)) == 5
 """
 
 
-def test_vectorized_functions_are_recorded_as_in_lockstep(tmp_path: Path) -> None:
+def test_vectorized_functions_are_recorded_as_in_lockstep(tmp_path):
     (tmp_path / "script.py").write_text(HEAD + VECTORIZED)
     seen, predicted = (smemviz.run(tmp_path / "script.py", engine=engine) for engine in ("gpu", "lockstep"))
     assert seen.findings == predicted.findings == ()
@@ -53,7 +53,7 @@ def test_vectorized_functions_are_recorded_as_in_lockstep(tmp_path: Path) -> Non
     assert seen.sources == predicted.sources
 
 
-def test_the_kernels_of_a_reduction_are_recorded_with_numba_s_lines(tmp_path: Path) -> None:
+def test_the_kernels_of_a_reduction_are_recorded_with_numba_s_lines(tmp_path):
     """300 numbers are two blocks of 128, then 44, then the three that these leave."""
     text = """
 @cuda.reduce
@@ -114,7 +114,7 @@ def main():
 MADE = ["vectorized_plus", "kernel", "kernel", "vectorized_scaled", "gpu_reduce_block_strided"]
 
 
-def test_a_file_with_main_has_every_kernel_once_that_a_script_has(tmp_path: Path) -> None:
+def test_a_file_with_main_has_every_kernel_once_that_a_script_has(tmp_path):
     path = tmp_path / "kernels.py"
     path.write_text(HEAD + WITH_MAIN)
     (tmp_path / "script.py").write_text(HEAD + WITH_MAIN + "\nmain()\n")
@@ -124,7 +124,7 @@ def test_a_file_with_main_has_every_kernel_once_that_a_script_has(tmp_path: Path
     assert [launch.summary() for launch in seen.launches] == [launch.summary() for launch in as_script.launches]
 
 
-def test_kernels_that_numba_makes_are_timed_once_each_and_none_for_being_timed(tmp_path: Path) -> None:
+def test_kernels_that_numba_makes_are_timed_once_each_and_none_for_being_timed(tmp_path):
     from smemviz.frontends.reading import read_program
     from smemviz.measure.time.python_time import time_program
 

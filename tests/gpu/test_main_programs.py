@@ -2,19 +2,15 @@
 
 import shutil
 import textwrap
-from pathlib import Path
 
 import numpy as np
 import pytest
 from helpers.main_programs import CALLS, PRINTED, TURN
-from numpy.typing import NDArray
 
 import smemviz
 from smemviz.errors import UnsupportedError
 from smemviz.model.layout.array_requests import relative_addresses
 from smemviz.paths import kernels_dir
-from smemviz.recordings.data import Launch, Site
-from smemviz.recordings.recording import Recording
 
 pytestmark = [
     pytest.mark.gpu,
@@ -64,12 +60,12 @@ POINTERS = """\
 """
 
 
-def places(site: Site) -> tuple[object, ...]:
+def places(site):
     """Return what a site is; where a parameter points to a variable, lockstep gives this the parameter's name."""
     return site.line, site.column, site.source, site.space, site.op, site.width
 
 
-def in_order(launch: Launch) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def in_order(launch):
     """Return which array each lane touches and where, requests by block, warp and site."""
     requests = launch.requests
     order = np.lexsort((requests.step, requests.site, requests.warp, requests.block))
@@ -77,7 +73,7 @@ def in_order(launch: Launch) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     return index[order], offset[order]
 
 
-def both(path: Path, text: str) -> tuple[Recording, Recording]:
+def both(path, text):
     """Record a program on the GPU and in lockstep."""
     path.write_text(textwrap.dedent(text))
     return smemviz.run(path, arguments=[]), smemviz.run(path, arguments=[], engine="lockstep")
@@ -88,9 +84,7 @@ def both(path: Path, text: str) -> tuple[Recording, Recording]:
     [(TURN, "0 wrong, 0 arguments\n"), (CALLS, PRINTED), (POINTERS, "816 823, 816 7\n")],
     ids=["turn", "calls", "pointers"],
 )
-def test_lockstep_prints_the_same_and_makes_the_same_requests(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, printed: str
-) -> None:
+def test_lockstep_prints_the_same_and_makes_the_same_requests(tmp_path, capsys, text, printed):
     seen, expected = both(tmp_path / "p.cu", text)
 
     assert capsys.readouterr().out == 2 * printed
@@ -110,7 +104,7 @@ def test_lockstep_prints_the_same_and_makes_the_same_requests(
         np.testing.assert_array_equal(offset[known], offset_of_other[known])
 
 
-def test_a_launch_that_would_do_harm_is_not_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_launch_that_would_do_harm_is_not_made(tmp_path, capsys):
     text = """\
         #include <cstdio>
         __global__ void past(float *out) { out[threadIdx.x] = 1; }
@@ -129,6 +123,6 @@ def test_a_launch_that_would_do_harm_is_not_made(tmp_path: Path, capsys: pytest.
 
 
 @pytest.mark.parametrize("name", ["turn", "product"])
-def test_what_is_counted_in_lockstep_alone_says_so(name: str) -> None:
+def test_what_is_counted_in_lockstep_alone_says_so(name):
     with pytest.raises(UnsupportedError, match="is not counted on the GPU; use --engine lockstep"):
         smemviz.run(kernels_dir() / "hopper" / f"{name}.cu", engine="gpu")

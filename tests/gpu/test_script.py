@@ -13,7 +13,7 @@ pytestmark = pytest.mark.gpu
 
 
 @pytest.fixture
-def script(tmp_path: Path) -> Path:
+def script(tmp_path):
     return write_script(tmp_path)
 
 
@@ -222,7 +222,7 @@ assert out[0] == np.float64(np.float32(1) / np.float32(3))
 
 
 @pytest.mark.parametrize("body", [RANDOM, LOOPS, NAMES, LATE, NUMERIC, DECLARED])
-def test_a_script_runs_recorded_as_it_runs_by_itself(body: str, tmp_path: Path) -> None:
+def test_a_script_runs_recorded_as_it_runs_by_itself(body, tmp_path):
     (tmp_path / "script.py").write_text(HEAD + "import numba\n" + body)
     seen, predicted = (smemviz.run(tmp_path / "script.py", engine=engine) for engine in ("gpu", "lockstep"))
     assert seen.findings == predicted.findings == ()
@@ -230,7 +230,7 @@ def test_a_script_runs_recorded_as_it_runs_by_itself(body: str, tmp_path: Path) 
     assert [launch.summary() for launch in seen.launches] == [launch.summary() for launch in predicted.launches]
 
 
-def test_a_kernel_that_is_not_counted_runs_and_discards_nothing(tmp_path: Path) -> None:
+def test_a_kernel_that_is_not_counted_runs_and_discards_nothing(tmp_path):
     text = """
 @cuda.jit
 def fills(out):
@@ -254,7 +254,7 @@ assert out.copy_to_host().sum() == 4 * 2 + 28 * 2
     assert finding.message.endswith("It ran and is not recorded.")
 
 
-def test_a_kernel_that_is_made_of_a_text_runs_and_one_line_says_so(tmp_path: Path) -> None:
+def test_a_kernel_that_is_made_of_a_text_runs_and_one_line_says_so(tmp_path):
     text = """
 scope = {"cuda": cuda}
 exec("def ones(out): out[cuda.grid(1)] = 1", scope)
@@ -276,14 +276,14 @@ assert out.sum() == 64
     assert "ones was made from text" in finding.message
 
 
-def test_another_number_of_arguments_is_told_with_the_names(tmp_path: Path) -> None:
+def test_another_number_of_arguments_is_told_with_the_names(tmp_path):
     text = "\n@cuda.jit\ndef kernel(out):\n    out[0] = 1\n\nkernel[1, 32](np.zeros(1), 2)\n"
     (tmp_path / "script.py").write_text(HEAD + text)
     with pytest.raises(LaunchError, match=r"kernel takes 1 argument \(out\); the launch gives 2"):
         smemviz.run(tmp_path / "script.py", engine="gpu")
 
 
-def test_arrays_that_a_launch_copies_one_way_alone_are_recorded(tmp_path: Path) -> None:
+def test_arrays_that_a_launch_copies_one_way_alone_are_recorded(tmp_path):
     text = """
 import numpy as np
 from numba import cuda

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -22,14 +21,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.alone]
         ("rectangle.cu:set_row_read_col", 272, 32),
     ],
 )
-def test_the_gpu_counts_what_was_promised_and_is_faster(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    kernel: str,
-    before: int,
-    after: int,
-) -> None:
+def test_the_gpu_counts_what_was_promised_and_is_faster(tmp_path, monkeypatch, capsys, kernel, before, after):
     monkeypatch.chdir(tmp_path)
     shutil.copy(kernels_dir() / kernel.partition(":")[0], tmp_path)
     assert main(["suggest", kernel, "--json"]) == 0

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.gpu
 
 
 @pytest.fixture(autouse=True)
-def _profiler() -> None:
+def _profiler():
     try:
         find_ncu()
     except MissingError as error:
@@ -26,7 +26,7 @@ SOUND = sorted(path for path in kernels_dir().glob("*.py") if path.stem != "mist
 
 
 @pytest.mark.parametrize("file", SOUND, ids=lambda path: path.stem)
-def test_every_site_of_the_gallery_is_accounted_for(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_site_of_the_gallery_is_accounted_for(file, capsys):
     code = main(["verify", str(file), "--json"])
     sites = [site for launch in json.loads(capsys.readouterr().out)["launches"] for site in launch["sites"]]
     assert [site["because"] for site in sites if site["verdict"] == "unexplained"] == []
@@ -34,9 +34,7 @@ def test_every_site_of_the_gallery_is_accounted_for(file: Path, capsys: pytest.C
 
 
 @pytest.mark.parametrize("dtype", ["PACKED", "ALIGNED"])
-def test_fields_of_records_are_counted_as_the_hardware_counts_them(
-    dtype: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_fields_of_records_are_counted_as_the_hardware_counts_them(dtype, tmp_path, capsys):
     kernel = Path(packed_records.__file__).read_text(encoding="utf-8")
     file = tmp_path / "records.py"
     file.write_text(
@@ -50,7 +48,7 @@ def test_fields_of_records_are_counted_as_the_hardware_counts_them(
     assert code == 0
 
 
-def test_a_file_with_a_launch_that_may_do_harm_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_with_a_launch_that_may_do_harm_is_refused(capsys):
     assert main(["verify", str(kernels_dir() / "mistakes.py"), "--json"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -58,9 +56,7 @@ def test_a_file_with_a_launch_that_may_do_harm_is_refused(capsys: pytest.Capture
     assert err.endswith("Mend it, then verify\n")
 
 
-def test_a_kernel_file_that_fails_only_under_the_profiler_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_kernel_file_that_fails_only_under_the_profiler_says_so(tmp_path, capsys):
     file = tmp_path / "failing.py"
     file.write_text(
         "import os\nfrom numba import cuda\n\n@cuda.jit\ndef kernel(out):\n    out[0] = 1\n\ndef main():\n"

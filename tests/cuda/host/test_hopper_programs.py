@@ -13,9 +13,7 @@ Write = Callable[..., Path]
 
 
 @pytest.mark.exhaustive
-def test_a_product_by_warp_groups_with_tensor_maps_and_clusters_is_right(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_product_by_warp_groups_with_tensor_maps_and_clusters_is_right(write, capsys):
     recording = smemviz.run(write(product_cu=PRODUCT.read_text(encoding="utf-8")))
     assert capsys.readouterr().out == "0 wrong\n"
     (launch,) = recording.launches
@@ -58,6 +56,6 @@ MAPS = """\
 
 
 @pytest.mark.exhaustive
-def test_maps_that_the_driver_refuses_are_refused(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_maps_that_the_driver_refuses_are_refused(write, capsys):
     smemviz.run(write(maps_cu=MAPS))
     assert capsys.readouterr().out == "1 1\n0 1 1 1 1 1 \n1\n"

@@ -9,11 +9,11 @@ from smemviz.frontends.cuda.host.rewriting import host_text
 from smemviz.frontends.cuda.text.declarations import macros_of, specifiers_of
 
 
-def rewritten(source: str) -> str:
+def rewritten(source):
     return host_text(source, "f.cu", specifiers_of(macros_of([source]))).partition("\n")[2]
 
 
-def test_a_launch_becomes_a_call() -> None:
+def test_a_launch_becomes_a_call():
     for source, call in [
         ("k<<<1, 32>>>(a);", "(@1, 32), k(a));"),
         ("k<T, (N > 1)><<<g, b, 4 * n, s>>>(a, f(b));", "(@g, b, 4 * n, s), k<T, (N > 1)>(a, f(b)));"),
@@ -30,7 +30,7 @@ def test_a_launch_becomes_a_call() -> None:
         )
 
 
-def test_kernels_only_say_that_they_are_called_and_lines_stay() -> None:
+def test_kernels_only_say_that_they_are_called_and_lines_stay():
     for source, text in [
         (
             "__global__ void k(float *a, int n) { a[n] = 1; }",
@@ -74,7 +74,7 @@ def test_kernels_only_say_that_they_are_called_and_lines_stay() -> None:
         assert text.count("\n") == source.count("\n")
 
 
-def test_a_kernel_is_named_as_cpp_writes_it() -> None:
+def test_a_kernel_is_named_as_cpp_writes_it():
     for name, written in [
         ("turn(float*, int)", "turn"),
         ("plain", "plain"),
@@ -109,7 +109,7 @@ int main() { Timer timer; return host_only(1); }
 """
 
 
-def test_the_device_keeps_what_kernels_reach() -> None:
+def test_the_device_keeps_what_kernels_reach():
     lines = device_texts({"f.cu": DEVICE})["f.cu"].split("\n")
     kept = [line.strip() for line in lines if line.strip()]
     assert kept == [
@@ -127,7 +127,7 @@ def test_the_device_keeps_what_kernels_reach() -> None:
     assert [len(line) for line in lines] == [len(line) for line in DEVICE.split("\n")]
 
 
-def test_what_classes_have_for_the_host_alone_is_left_out() -> None:
+def test_what_classes_have_for_the_host_alone_is_left_out():
     source = """\
     struct Lock {
         int *mutex, held{0};
@@ -156,7 +156,7 @@ def test_what_classes_have_for_the_host_alone_is_left_out() -> None:
     ]
 
 
-def test_what_kernels_reach_is_found_across_files() -> None:
+def test_what_kernels_reach_is_found_across_files():
     texts = device_texts(
         {
             "f.cu": '#include "a.h"\n__global__ void k(A *a) { a->x = limit(); }\n',
@@ -167,6 +167,6 @@ def test_what_kernels_reach_is_found_across_files() -> None:
     assert texts["a.h"].split("\n")[1].strip() == ""
 
 
-def test_constants_that_are_declared_together_stay_where_one_of_them_is_used() -> None:
+def test_constants_that_are_declared_together_stay_where_one_of_them_is_used():
     source = "constexpr int A = 1, B = 2;\nconstexpr int C = 3;\n__global__ void k(int *out) { out[0] = B; }\n"
     assert device_texts({"f.cu": source})["f.cu"].split("\n")[:2] == ["constexpr int A = 1, B = 2;", " " * 20]

@@ -1,5 +1,4 @@
 import pytest
-from cuda.host.conftest import Write
 
 import smemviz
 
@@ -111,9 +110,7 @@ int main() {
         pytest.param(RANDOM, "0.5, 0 outside\n5.0, 0 outside\n201\n", id="random", marks=pytest.mark.exhaustive),
     ],
 )
-def test_numpy_does_what_a_library_would(
-    write: Write, capsys: pytest.CaptureFixture[str], text: str, printed: str
-) -> None:
+def test_numpy_does_what_a_library_would(write, capsys, text, printed):
     recording = smemviz.run(write(p_cu=text))
     assert capsys.readouterr().out == printed
     assert [launch.kernel for launch in recording.launches] == ["k"]

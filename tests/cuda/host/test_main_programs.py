@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from helpers.commands import Command
 from helpers.main_programs import CALLS, PRINTED, TURN
 
 import smemviz
@@ -28,9 +27,7 @@ Write = Callable[..., Path]
 
 
 @pytest.mark.exhaustive
-def test_what_is_suggested_for_a_program_is_run_and_held_against_what_its_launches_leave(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_suggested_for_a_program_is_run_and_held_against_what_its_launches_leave(write, capsys):
     program = read_program(write(turn_cu=TURN))
     recording = smemviz.run(program, engine="lockstep")
     capsys.readouterr()
@@ -44,9 +41,7 @@ def test_what_is_suggested_for_a_program_is_run_and_held_against_what_its_launch
     assert capsys.readouterr().out == ""
 
 
-def test_a_program_runs_and_a_launch_that_repeats_another_is_counted(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_program_runs_and_a_launch_that_repeats_another_is_counted(write, capsys):
     recording = smemviz.run(write(turn_cu=TURN), arguments=["a", "b"])
     assert capsys.readouterr().out == recording.printed == "0 wrong, 2 arguments\n"
     # The first launch finds zeros in out; the second finds what the first left, as do the others.
@@ -64,9 +59,7 @@ def test_a_program_runs_and_a_launch_that_repeats_another_is_counted(
     ]
 
 
-def test_what_programs_call_of_cuda_does_what_it_does_on_a_gpu(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_programs_call_of_cuda_does_what_it_does_on_a_gpu(write, capsys):
     recording = smemviz.run(write(calls_cu=CALLS))
     assert capsys.readouterr().out == recording.printed == PRINTED
     kernels = [launch.kernel for launch in recording.launches]
@@ -85,13 +78,13 @@ def test_what_programs_call_of_cuda_does_what_it_does_on_a_gpu(
     ]
 
 
-def test_a_constant_holds_for_the_host_and_the_device(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_constant_holds_for_the_host_and_the_device(write, capsys):
     recording = smemviz.run(write(turn_cu=TURN), {"TILE": 16}, arguments=[])
     assert capsys.readouterr().out == "0 wrong, 0 arguments\n"
     assert (recording.launches[0].grid, recording.launches[0].block) == ((4, 4, 1), (16, 16, 1))
 
 
-def test_launches_in_comments_are_run_in_place_of_main(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_launches_in_comments_are_run_in_place_of_main(write, capsys):
     note = "    // smemviz: turn<<<1, dim3(32, 32)>>>(zeros(1024), zeros(1024), 32)\n"
     recording = smemviz.run(write(turn_cu=TURN + note))
     assert capsys.readouterr().out == ""
@@ -99,9 +92,7 @@ def test_launches_in_comments_are_run_in_place_of_main(write: Write, capsys: pyt
 
 
 @pytest.mark.exhaustive
-def test_headers_files_and_macros_of_a_project(
-    write: Write, capsys: pytest.CaptureFixture[str], command: Callable[..., object]
-) -> None:
+def test_headers_files_and_macros_of_a_project(write, capsys, command):
     path = write(
         src__main_cu="""\
             #include <cstdio>
@@ -139,7 +130,7 @@ def test_headers_files_and_macros_of_a_project(
     assert "twice<double>: grid 1 x 1 x 1, block 8 x 1 x 1" in told.out  # type: ignore[attr-defined]
 
 
-def test_a_kernel_of_a_header_has_its_text_and_the_shapes_of_its_arrays(write: Write) -> None:
+def test_a_kernel_of_a_header_has_its_text_and_the_shapes_of_its_arrays(write):
     path = write(
         src__main_cu="""\
             #include "turn.h"
@@ -167,7 +158,7 @@ def test_a_kernel_of_a_header_has_its_text_and_the_shapes_of_its_arrays(write: W
 
 
 @pytest.mark.exhaustive
-def test_ctrl_c_keeps_what_was_recorded(write: Write) -> None:
+def test_ctrl_c_keeps_what_was_recorded(write):
     path = write(
         wait_cu="""\
             #include <cstdio>
@@ -213,7 +204,7 @@ int main() {
 
 
 @pytest.mark.exhaustive  # its headers take a quarter of a minute
-def test_the_whole_of_cub_is_its_part_for_blocks_and_warps(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_whole_of_cub_is_its_part_for_blocks_and_warps(write, capsys):
     launch = smemviz.run(write(p_cu=CUB))["k"]
     assert capsys.readouterr().out == "8128 31\n"  # 0 + ... + 127, and the most of the first warp
     # What the library does in registers is no memory: only what it keeps in the arrays that it is given.
@@ -241,9 +232,7 @@ int main() { printf("%d\\n", made<one>()); }
 """
 
 
-def test_functions_and_types_that_only_the_host_gives_to_a_kernel_are_compiled_with_it(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_functions_and_types_that_only_the_host_gives_to_a_kernel_are_compiled_with_it(write, capsys):
     smemviz.run(write(p_cu=NAMED))
     assert capsys.readouterr().out == "2\n"
 
@@ -252,17 +241,17 @@ KERNEL = "__global__ void k(int *x) {}\n"
 
 
 class Told:
-    def __init__(self) -> None:
+    def __init__(self):
         self.texts: list[str] = []
 
-    def __call__(self, done: int, total: int, text: str) -> None:
+    def __call__(self, done, total, text):
         self.texts.append(text)
 
-    def expect(self, seconds: float, text: str) -> None:
+    def expect(self, seconds, text):
         self.texts.append(f"{text} {seconds:.0f}")
 
 
-def test_what_takes_long_says_once_what_makes_it_shorter() -> None:
+def test_what_takes_long_says_once_what_makes_it_shorter():
     for main, arguments, advice in [
         ("#define TILE 32\nint main() { const int N = 1 << 20; }", [], " (N is 1048576; give less with --set N=...)"),
         (
@@ -330,7 +319,7 @@ int main(int argc, char **argv) {
 
 
 @pytest.fixture
-def units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def units(tmp_path, monkeypatch):
     """Be in a folder with files that belong together."""
     monkeypatch.chdir(tmp_path)
     for name, text in UNITS.items():
@@ -338,7 +327,7 @@ def units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("units")
-def test_files_that_are_linked_are_one_program(command: Command) -> None:
+def test_files_that_are_linked_are_one_program(command):
     command("run", "scale.cu", "turn.cu", "main.cpp", "-o", "run.smem.npz", "--", "7")
     recording = smemviz.load("run.smem.npz")
     # Both have a kernel of one name, which is seen by its own file alone.
@@ -353,7 +342,7 @@ def test_files_that_are_linked_are_one_program(command: Command) -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.usefixtures("units")
-def test_files_that_cannot_be_linked_say_why(command: Command) -> None:
+def test_files_that_cannot_be_linked_say_why(command):
     told = command("run", "scale.cu", "main.cpp", code=2).err
     assert "turn(float*, int), which is missing here; where another file has it, name that too" in told
     Path("turn.cu").write_text(f"__constant__ float factor;\n{UNITS['turn.cu']}")
@@ -367,7 +356,7 @@ ABSENT = {"library", "hardware", "header", "data", "arguments", "other source", 
 NO_PROGRAM = {"not CUDA", "unfinished", "removed"}  # nvcc of CUDA 13 compiles none of these
 
 
-def test_the_documentation_counts_the_programs_of_the_table() -> None:
+def test_the_documentation_counts_the_programs_of_the_table():
     with open("tests/data/cu_programs.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) >= 100

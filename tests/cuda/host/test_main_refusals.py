@@ -21,7 +21,7 @@ Write = Callable[..., Path]
 HEAD = "#include <cstdio>\n#include <cstdlib>\n__global__ void k(int *out) { out[threadIdx.x] = threadIdx.x; }\n"
 
 
-def program(body: str) -> str:
+def program(body):
     """Return a program that has memory p and launches k once, then goes on."""
     return f"{HEAD}int main(int argc, char **argv) {{ int *p; cudaMalloc(&p, 128); k<<<1, 32>>>(p);\n{body}\n}}\n"
 
@@ -62,9 +62,7 @@ def program(body: str) -> str:
         ),
     ],
 )
-def test_what_ends_a_program_is_a_finding_and_what_it_launched_is_kept(
-    write: Write, body: str, line: int, message: str
-) -> None:
+def test_what_ends_a_program_is_a_finding_and_what_it_launched_is_kept(write, body, line, message):
     recording = smemviz.run(write(p_cu=program(body)), arguments=[])
     assert [launch.kernel for launch in recording.launches] == ["k"]
     assert [(f.kind, f.line, f.message) for f in recording.findings] == [(MAIN_FAILED, line, message)]
@@ -109,7 +107,7 @@ def test_what_ends_a_program_is_a_finding_and_what_it_launched_is_kept(
         ),
     ],
 )
-def test_what_cannot_be_run_is_refused_at_its_place(write: Write, text: str, message: str) -> None:
+def test_what_cannot_be_run_is_refused_at_its_place(write, text, message):
     path = write(p_cu=text)
     with pytest.raises(KernelFileError) as caught:
         smemviz.run(path)
@@ -117,13 +115,13 @@ def test_what_cannot_be_run_is_refused_at_its_place(write: Write, text: str, mes
 
 
 @pytest.mark.exhaustive
-def test_memory_that_lockstep_does_not_have_is_refused(write: Write) -> None:
+def test_memory_that_lockstep_does_not_have_is_refused(write):
     path = write(p_cu=HEAD + "int main() { int *p; cudaMalloc(&p, 3ull << 30); }\n")
     with pytest.raises(UnsupportedError, match=r"asks for 3,221,225,472 bytes of device memory at once"):
         smemviz.run(path)
 
 
-def test_a_machine_without_a_compiler_says_what_to_install(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_a_compiler_says_what_to_install(write, monkeypatch):
     path = write(p_cu=program(""))
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(MissingError) as caught:
@@ -135,7 +133,7 @@ def test_a_machine_without_a_compiler_says_what_to_install(write: Write, monkeyp
 
 
 @pytest.mark.exhaustive
-def test_files_from_elsewhere_never_run_on_the_host(write: Write) -> None:
+def test_files_from_elsewhere_never_run_on_the_host(write):
     touched = 'FILE *file = fopen("touched", "w"); fclose(file);'
     path = write(p_cu=program(touched))
     elsewhere = replace(parse_cuda(path.read_text(), path.as_posix()), trusted=False)
@@ -150,7 +148,7 @@ def test_files_from_elsewhere_never_run_on_the_host(write: Write) -> None:
     assert path.with_name("touched").exists()
 
 
-def test_the_page_shows_what_main_printed(write: Write) -> None:
+def test_the_page_shows_what_main_printed(write):
     library = Library([write(p_cu=program('printf("hello\\n");'))])
     shown = view_run(library, {"file": "p.cu"})
     (details,) = shown["notices.html"]

@@ -101,6 +101,6 @@ int main() {
 
 
 @pytest.mark.exhaustive
-def test_conversions_are_those_of_the_headers_on_a_host(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_conversions_are_those_of_the_headers_on_a_host(write, capsys):
     smemviz.run(write(floats_cu=CONVERTED))
     assert capsys.readouterr().out == 15 * "0 " + "wrong\n"

@@ -32,7 +32,7 @@ int main() {
 
 
 @pytest.mark.exhaustive
-def test_they_are_copied_to_the_device_and_back(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+def test_they_are_copied_to_the_device_and_back(write, capsys):
     recording = smemviz.run(write(vectors_cu=VECTORS))
     assert capsys.readouterr().out == "6 14 6 6 3 6\n"
     assert [launch.kernel for launch in recording.launches] == ["twice"]
