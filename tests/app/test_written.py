@@ -27,7 +27,7 @@ from smemviz.paths import kernels_dir
         (html.A(["a", html.Br(), html.B("b")], href="/k?a&b"), '<a href="/k?a&amp;b">a<br><b>b</b></a>'),
         (html.Ul(className="key", tabIndex=0), '<ul class="key" tabIndex="0"></ul>'),
         ([html.Div(hidden=False), html.Div(hidden=True)], '<div></div><div hidden=""></div>'),
-        (html.P('<b> "c"', title='" onclick="'), '<p title="&quot; onclick=&quot;">&lt;b&gt; &quot;c&quot;</p>'),
+        (html.P('<b> "c"', title='" onclick="'), '<p title="&#34; onclick=&#34;">&lt;b&gt; &#34;c&#34;</p>'),
     ],
 )
 def test_components_are_written_as_html(part, expected):
