@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -137,6 +137,10 @@ class Requests:
     def select(self, rows: NDArray[np.bool_] | NDArray[np.intp] | slice) -> Requests:
         """Return the rows that a mask, an index array or a slice picks, in its order."""
         return Requests(*(getattr(self, column.name)[rows] for column in fields(self)))
+
+    def at_sites(self, site: NDArray[np.int32]) -> Requests:
+        """Return the same with other numbers of sites."""
+        return replace(self, site=site)
 
     @staticmethod
     def empty() -> Requests:

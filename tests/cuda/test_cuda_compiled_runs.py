@@ -1,5 +1,6 @@
 """Launches that run compiled record what NumPy records of them; what looks like a mistake is left to NumPy."""
 
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -158,6 +159,29 @@ def test_a_kernel(record: Record, tmp_path: Path, name: str) -> None:
     plain, _ = record(path, False)
     assert were_well == [name != "a warp that waits for itself"]  # part of it; that is left to NumPy
     assert_the_same(compiled, plain)
+
+
+@pytest.mark.parametrize("rows", [1_000_000, 90])
+def test_a_few_threads(record: Record, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    path = tmp_path / "few.cu"
+    path.write_text(
+        "__global__ void k(int *out, int n) {\n"
+        "    __shared__ int s[32]; int t = threadIdx.x, b = blockDim.x * blockIdx.x; s[t] = n - t; __syncthreads();\n"
+        "    for (int j = 0; j < n; j++) { s[t] += j; if (t + 1 < n - j) out[b + t] += s[t] + j; }\n"
+        "    out[b + t] += s[t];\n}\n"
+        "__global__ void g(int *out) { out[threadIdx.x] += 1; }\n"
+        "// smemviz: k<<<1, 1>>>(zeros(8), 9)\n// smemviz: k<<<4, 5>>>(zeros(32), 9)\n"
+        "// smemviz: g<<<1, 3>>>(zeros(8))\n"
+    )
+    monkeypatch.setattr(log, "ROW_BYTES", LOG_BYTES // rows)
+    (compiled, were_well), (plain, _) = record(path, True), record(path, False)
+    assert were_well == [True] * 3
+    if rows == 1_000_000:
+        assert_the_same(compiled, plain)
+    assert [launch.totals is None for launch in compiled.launches] == [True, rows == 1_000_000, True]
+    assert [launch.summary() for launch in compiled.launches] == [launch.summary() for launch in plain.launches]
+    copied = pickle.loads(pickle.dumps(compiled.launches[0].requests))
+    assert copied.addresses.tolist() == plain.launches[0].requests.addresses.tolist()
 
 
 MISTAKES = {

@@ -214,9 +214,9 @@ class Log:
         elif self._counting is not None and self._pending_rows * ROW_BYTES > _COUNT_BYTES:
             self._count()
 
-    def share(self, *, stores: bool) -> Share:
+    def share(self, lanes: int, *, stores: bool) -> Share:
         """Return what one of those that add rows, each from its own thread, has added; see ``Share``."""
-        return Share(self.sites, stores=stores)
+        return Share(self.sites, lanes, stores=stores)
 
     def add_rows(
         self,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +10,44 @@ from numpy.typing import NDArray
 from smemviz.model.counting.summary import Counting
 from smemviz.recordings.data import WARP_SIZE, Requests, Site
 
+_TABLES = ("addresses", "values")
 _ROOM = 1 << 18  # rows there is room for at first: memory that is not written takes none
+
+
+class LateRequests(Requests):
+    """Requests of blocks that have fewer threads than a warp has lanes; tables of all lanes are made when asked for.
+
+    To write these takes longer than all else in a launch of one thread.
+    """
+
+    def __init__(self, narrow: Requests) -> None:
+        """``narrow`` has a column for each thread of a block."""
+        for name, column in vars(narrow).items():
+            if name not in _TABLES:
+                object.__setattr__(self, name, column)
+        object.__setattr__(self, "_narrow", narrow)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _TABLES:
+            raise AttributeError(name)
+        table = _of_all_lanes(getattr(self._narrow, name), len(self))
+        object.__setattr__(self, name, table)
+        return table
+
+    def at_sites(self, site: NDArray[np.int32]) -> Requests:
+        return LateRequests(replace(self._narrow, site=site))
+
+
+def _of_all_lanes(table: NDArray[Any], rows: int) -> NDArray[Any]:
+    """Return addresses or values with those of lanes that are off; values where nothing is stored have no rows."""
+    off = np.nan if table.dtype == np.float64 else -1
+    if len(table) < rows:
+        return np.broadcast_to(off, (rows, WARP_SIZE))
+    if table.shape[1] == WARP_SIZE:
+        return table
+    whole = np.full((rows, WARP_SIZE), off, table.dtype)
+    whole[:, : table.shape[1]] = table
+    return whole
 
 
 class Share:
@@ -18,15 +56,15 @@ class Share:
     Kept ones are written into tables with room for more, for to put parts together takes longer than all else.
     """
 
-    def __init__(self, sites: Sequence[Site], *, stores: bool) -> None:
-        """``stores`` tells whether any of them stores a value in shared memory.
+    def __init__(self, sites: Sequence[Site], lanes: int, *, stores: bool) -> None:
+        """``lanes`` of a warp have threads; ``stores`` tells whether any site stores a value in shared memory.
 
         ``spans`` are the lowest and the highest address of each site, (2, sites), -1 where it made no request.
         """
         self.spans = np.full((2, len(sites)), -1, np.int64)
         self.counting = Counting(sites)
         self._is_counted = False
-        self._stores = stores
+        self._lanes, self._stores = lanes, stores
         self._rows = 0
         self._tables = self._of(_ROOM)
 
@@ -35,8 +73,8 @@ class Share:
 
     def _of(self, rows: int) -> Requests:
         site, warp, step, epoch = (np.empty(rows, np.int32) for _ in range(4))
-        values = np.empty((rows if self._stores else 0, WARP_SIZE))
-        addresses, block = np.empty((rows, WARP_SIZE), np.int64), np.empty(rows, np.int64)
+        values = np.empty((rows if self._stores else 0, self._lanes))
+        addresses, block = np.empty((rows, self._lanes), np.int64), np.empty(rows, np.int64)
         return Requests(addresses, site, block, warp, step, epoch, values)
 
     def room(self, rows: int) -> Requests:
@@ -55,7 +93,7 @@ class Share:
             return
         self._is_counted = True
         kept = self._tables.select(slice(self._rows))
-        self.counting.add_rows(kept.addresses, kept.site.astype(np.int64))
+        self.counting.add_rows(_of_all_lanes(kept.addresses, len(kept)), kept.site.astype(np.int64))
         rows = np.flatnonzero(np.isin(kept.block, chosen))
         self._rows = len(rows)
         for column in fields(kept):
@@ -67,6 +105,4 @@ class Share:
         for column in fields(self._tables):
             table = getattr(self._tables, column.name)
             table.resize((min(len(table), self._rows), *table.shape[1:]), refcheck=False)
-        if self._stores:
-            return self._tables
-        return replace(self._tables, values=np.broadcast_to(np.nan, (self._rows, WARP_SIZE)))
+        return LateRequests(self._tables)

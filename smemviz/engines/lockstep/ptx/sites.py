@@ -134,7 +134,7 @@ def with_names(launch: Launch, spans: NDArray[np.int64] | None = None) -> Launch
             *(getattr(totals, name)[used] for name in ("requests", "wavefronts", "ideal", "sectors", "degrees"))
         )
     used_sites = tuple(_with_array(sites[number], number, requests, spans[:, number], launch.arrays) for number in used)
-    return replace(launch, sites=used_sites, requests=replace(requests, site=new[requests.site]), totals=totals)
+    return replace(launch, sites=used_sites, requests=requests.at_sites(new[requests.site]), totals=totals)
 
 
 def _spans(requests: Requests, sites: int) -> NDArray[np.int64]:

@@ -95,7 +95,8 @@ class CompiledLaunch:
         self._scratch = np.zeros(s.SCRATCH_BYTES, np.uint8)
         self._operations = self._with_sites()
         stores = (self._operations[:, s.KIND] == s.STORE) & (self._operations[:, s.SHARED_SITE] >= 0)
-        self.share = machine.log.share(stores=bool(stores.any()))
+        lanes = min(LANES, math.prod(machine.configuration.block))
+        self.share = machine.log.share(lanes, stores=bool(stores.any()))
         moves = [one.moved for one in machine.memory.allocations]
         self._moves = np.array(moves if any(moves) else [], np.int64)
         # Type and bytes of the numbers that each site stores in shared memory; 0 for none, -1 before that is known.
