@@ -30,7 +30,7 @@ from smemviz.engines.lockstep.ptx.special import special_registers
 from smemviz.model.counting.service import load_loops
 from smemviz.recordings.data import Requests
 
-_ROWS = 1 << 12
+_ROWS = 1 << 11
 _FUEL = 1 << 20
 _LOOKS = 256
 _MOST_CELLS = 96 << 20  # in global memory, that are looked at for races: those that are touched take 8 bytes each
@@ -104,9 +104,9 @@ class CompiledLaunch:
         self._lay_out_cells()
         self._special = special_registers(machine.configuration, machine.layout, 0, 1)
         self._rows = {
-            name: np.ascontiguousarray(np.broadcast_to(value, (1, machine.slots_of_block)), np.uint32)
-            for name, value in self._special.items()
-            if not name.startswith("is_")
+            name: np.ascontiguousarray(np.broadcast_to(self._special[name], (1, machine.slots_of_block)), np.uint32)
+            for what, name in code.named
+            if what == "special" and name in self._special
         }
         self._patterns = np.full((max(1, len(self._operations)), s.PATTERN_COLUMNS), -1, np.int64)
         self._pattern_rows = np.zeros((s.MOST_PATTERNS, LANES), np.int64)

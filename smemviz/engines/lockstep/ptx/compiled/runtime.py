@@ -253,23 +253,24 @@ def write_rows(
     the lowest and the highest address of each site, as they are in ``Share``.
     """
     meta, bits, operations, kinds = borrowed(meta), borrowed(bits), borrowed(operations), borrowed(kinds)
+    lanes_there = to.shape[1]
     for row in range(begin, len(site)):
         number, its_site, lanes = meta[row, s.OPERATION], meta[row, s.SITE], meta[row, s.LANES]
         site[row], block[row], warp[row] = its_site, meta[row, s.OF_BLOCK], meta[row, s.OF_WARP]
         step[row], epoch[row] = meta[row, s.STEP], meta[row, s.EPOCH]
         low, high = np.uint64(spans[0, its_site]), spans[1, its_site]
-        for lane in range(to.shape[1]):
+        for lane in range(lanes_there):
             address = addresses[row, lane]
             to[row, lane] = address
             low, high = min(low, np.uint64(address)), max(high, address)
         spans[0, its_site], spans[1, its_site] = np.int64(low), high
         if number < 0 and len(moves):
-            for lane in range(to.shape[1]):
+            for lane in range(lanes_there):
                 if to[row, lane] >= 0:
                     to[row, lane] += moves[(to[row, lane] - s.FIRST_ADDRESS) >> 32]
         if not len(values):
             continue
-        for lane in range(values.shape[1]):
+        for lane in range(lanes_there):
             values[row, lane] = np.nan
         if number < 0 or operations[number, s.KIND] != s.STORE or operations[number, s.COUNT] != 1:
             continue
