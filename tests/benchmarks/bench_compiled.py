@@ -15,6 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from few_threads import ONE_THREAD
+
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
 KERNELS = {
@@ -74,6 +76,7 @@ KERNELS = {
         256,
         256,
     ),
+    **ONE_THREAD,
 }
 SIMULATED = """
 import time
@@ -158,7 +161,7 @@ def main():
     """Print a line for each kernel in each language."""
     in_lockstep("a[threadIdx.x] = n;", 32, 1, compiled=True)  # loads what is compiled
     in_python("    a[cuda.threadIdx.x] = n", 32, 1, "always")
-    print(f"{'':34}{'compiled':>10}{'the first':>11}{'by NumPy':>10}{'simulator':>11}{'NumPy/c.':>10}{'sim./c.':>9}")
+    print(f"{'':40}{'compiled':>10}{'the first':>11}{'by NumPy':>10}{'simulator':>11}{'NumPy/c.':>10}{'sim./c.':>9}")
     for name, (text, body, block, n) in KERNELS.items():
         of_simulator, some = simulated(body, block, n)
         made = {
@@ -170,7 +173,7 @@ def main():
             assert some == list(a[:4]), name
             ratios = f"{plain / compiled:10.1f}{of_simulator / compiled:9.1f}"
             row = f"{name}, {language}"
-            print(f"{row:34}{compiled:9.3f}s{first:10.3f}s{plain:9.2f}s{of_simulator:10.3f}s{ratios}")
+            print(f"{row:40}{compiled:9.3f}s{first:10.3f}s{plain:9.2f}s{of_simulator:10.3f}s{ratios}")
 
 
 if __name__ == "__main__":
