@@ -144,6 +144,7 @@ def names(found, launch=None):
         known += [array.name for array in one.arrays]
         known += [site.source for site in one.sites] + [site.op.replace("_", " ") for site in one.sites]
         known += [site.op.partition("_")[2] for site in one.sites]
+        known += [f"{site.source[:letters]}…" for site in one.sites for letters in range(len(site.source))]
     return known
 
 
