@@ -204,7 +204,7 @@ def row(page, kernel):
 @pytest.mark.browser
 def test_the_page_is_reached_from_every_page_and_shows_what_was_measured(page):
     page.goto("/")
-    page.get_by_role("link", name="Matmul").click()
+    page.get_by_role("link", name="Matmul", exact=True).click()
     headline(page, "tiled reaches 50 % of cuBLAS, naive 5 %")
     expect(page.locator("#products-origin")).to_contain_text("times measured on NVIDIA Test Card, driver 600.1")
     expect(page.locator("#products-origin")).to_contain_text("host Test Processor, 16 cores, NumPy 2.4.6")
