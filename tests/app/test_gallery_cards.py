@@ -46,3 +46,11 @@ def test_a_file_that_was_changed_has_no_card_that_is_kept(tmp_path):
     path = tmp_path / "square.py"
     path.write_bytes((kernels_dir() / "square.py").read_bytes() + b"# more\n")
     assert kept_cards(Library([path])) == {}
+
+
+def test_a_file_that_is_gone_has_no_card_that_is_kept(tmp_path):
+    path = tmp_path / "square.py"
+    path.write_bytes((kernels_dir() / "square.py").read_bytes())
+    library = Library([path])
+    path.unlink()
+    assert kept_cards(library) == {}

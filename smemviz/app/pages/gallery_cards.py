@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,9 +55,16 @@ def write_cards(library: Library, make: Callable[[str], KeptCard]) -> str:
 
 
 def digest_of(path: Path) -> str:
-    """Return what a file and its recording are known by."""
-    recording = recording_for(path)
-    files = (path, recording) if recording else (path,)
+    """Return what a file and its recording are known by, "" where they cannot be read any more."""
+    files = tuple(file for file in (path, recording_for(path)) if file)
+    try:
+        return _digest(files, tuple(file.stat().st_mtime_ns for file in files))
+    except OSError:
+        return ""
+
+
+@lru_cache(maxsize=256)
+def _digest(files: tuple[Path, ...], _changed: tuple[int, ...]) -> str:
     return blake2b(b"".join(file.read_bytes() for file in files), digest_size=16).hexdigest()
 
 

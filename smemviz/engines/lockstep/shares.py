@@ -11,7 +11,7 @@ from smemviz.model.counting.summary import Counting
 from smemviz.recordings.data import WARP_SIZE, Requests, Site
 
 _TABLES = ("addresses", "values")
-_ROOM = 1 << 18  # rows there is room for at first: memory that is not written takes none
+_ROOM = 1 << 14  # rows there is room for at first, in each thread
 
 
 class LateRequests(Requests):
@@ -20,22 +20,24 @@ class LateRequests(Requests):
     To write these takes longer than all else in a launch of one thread.
     """
 
-    def __init__(self, narrow: Requests) -> None:
-        """``narrow`` has a column for each thread of a block."""
-        for name, column in vars(narrow).items():
-            if name not in _TABLES:
-                object.__setattr__(self, name, column)
-        object.__setattr__(self, "_narrow", narrow)
+    @classmethod
+    def of(cls, narrow: Requests) -> Requests:
+        """Return requests whose tables have a column for each thread of a block with a column for each lane."""
+        late = cls.__new__(cls)  # its own constructor is that of all requests, for ``replace``
+        columns = {name: column for name, column in vars(narrow).items() if name not in _TABLES}
+        vars(late).update(columns, _narrow=narrow)
+        return late
 
     def __getattr__(self, name: str) -> Any:
         if name not in _TABLES:
             raise AttributeError(name)
         table = _of_all_lanes(getattr(self._narrow, name), len(self))
-        object.__setattr__(self, name, table)
+        vars(self)[name] = table
         return table
 
     def at_sites(self, site: NDArray[np.int32]) -> Requests:
-        return LateRequests(replace(self._narrow, site=site))
+        narrow = vars(self).get("_narrow")
+        return super().at_sites(site) if narrow is None else self.of(replace(narrow, site=site))
 
 
 def _of_all_lanes(table: NDArray[Any], rows: int) -> NDArray[Any]:
@@ -105,4 +107,4 @@ class Share:
         for column in fields(self._tables):
             table = getattr(self._tables, column.name)
             table.resize((min(len(table), self._rows), *table.shape[1:]), refcheck=False)
-        return LateRequests(self._tables)
+        return LateRequests.of(self._tables)

@@ -1,7 +1,9 @@
 """A log that is too large for its limit: exact totals over all blocks, detail of some."""
 
 import gc
+import pickle
 import weakref
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +14,11 @@ from helpers.lockstep_text import body, run_text, what
 from smemviz.engines.lockstep import Limits, run
 from smemviz.engines.lockstep.log import ROW_BYTES
 from smemviz.engines.lockstep.machine import Machine
+from smemviz.engines.lockstep.shares import LateRequests
 from smemviz.engines.options import RunOptions
 from smemviz.frontends.reading import read_program
 from smemviz.model.counting.summary import totals_of
+from smemviz.recordings.data import Requests
 
 KERNEL = """
     tile = cuda.shared.array((32, 32), int32)
@@ -234,3 +238,16 @@ def test_small_and_large_batches_count_every_block(program):
 
     assert findings == ()
     assert [row.requests for row in launch.summary()] == [32768, 32768, 32768, 32768, 524288, 524288, 2048]
+
+
+def test_requests_of_few_lanes_are_requests_as_all_others_are():
+    column = np.arange(3, dtype=np.int32)
+    columns = (column, column.astype(np.int64), column, column, column)
+    late = LateRequests.of(Requests(np.array([[0], [4], [8]]), *columns, np.zeros((0, 1))))
+    for one in (late, late.at_sites(column + 1), pickle.loads(pickle.dumps(late)), late.select(slice(None))):
+        assert one.addresses.tolist() == [[4 * i, *[-1] * 31] for i in range(3)]
+        assert one.values.shape == (3, 32)
+        assert np.isnan(one.values).all()
+    moved = replace(late, addresses=late.addresses + 4)
+    assert moved.addresses[:, 0].tolist() == [4, 8, 12]
+    assert moved.at_sites(column + 1).site.tolist() == [1, 2, 3]
