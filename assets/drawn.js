@@ -1,5 +1,5 @@
 // A picture of one request, drawn of what the server says of it: the same pictures that play a kernel's requests. And what
-// all of those share, their colours and their keys.
+// all of those share, their colours.
 (function () {
   "use strict";
 
@@ -27,24 +27,6 @@
     ].join(";");
     const dark = '[data-mantine-color-scheme="dark"]';
     sheet.textContent = `${selector}{${rule(names.themes.light)}}${selector === ":root" ? dark : `${dark} ${selector}`}{${rule(names.themes.dark)}}`;
-  }
-
-  // List what the looks of cells stand for.
-  function key(list, entries) {
-    const said = JSON.stringify(entries);
-    if (list.dataset.said === said) return;
-    list.dataset.said = said;
-    list.replaceChildren(...entries.map(([look, text]) => {
-      const entry = document.createElement("li");
-      const mark = document.createElement("i");
-      mark.className = `mark-${look.replace(/\d+$/, "")}`;
-      const [, last] = /^banks(\d+)$/.exec(look) || [];
-      const through = [0, 0.25, 0.5, 0.75, 1].map((part) => `var(--bank${Math.round(part * last)})`);
-      if (last) mark.style.background = `linear-gradient(90deg, ${through})`;
-      else if (/\d$/.test(look)) mark.style.background = `var(--${look})`;
-      entry.append(mark, text);
-      return entry;
-    }));
   }
 
   // Put a picture into its place; its name and its table come from tables.js.
@@ -78,7 +60,7 @@
         drawnIn = JSON.stringify(room);
         const picture = pictureOf(kind, data, room);
         put(figure, Object.assign(picture, { says: data.says }));
-        key(list, picture.legend);
+        window.pictures.key(list, picture.legend);
         note.textContent = picture.part;
       };
       draw();
@@ -95,6 +77,6 @@
     return createElement("div", { id: named, ref: element, className: `drawn ${scope}`, "data-dash-is-loading": isLoading || undefined }, parts);
   }
 
-  Object.assign(window.smemviz, { paint, key, put });
+  Object.assign(window.smemviz, { paint, key: (...listed) => window.pictures.key(...listed), put });
   window.smemviz_components = { ...window.smemviz_components, Drawn };
 })();

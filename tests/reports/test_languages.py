@@ -103,6 +103,7 @@ def test_a_report_speaks_the_language(export, square, square_file, tmp_path, pag
             gettext("Source"),
             gettext("Tile"),
             gettext("Banks by wavefront"),
+            gettext("Launches"),
         ]
         spoken = language.script_messages(tag).get(_NOTE)
     assert page.locator("h2:visible, h3:visible").all_text_contents() == titles  # of shared memory: no sectors

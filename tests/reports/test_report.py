@@ -97,10 +97,11 @@ def test_a_mistake_and_its_remedy_take_the_place_of_why_a_site_costs(capsys):
     recording = run(kernels_dir() / "mistakes.py", engine="lockstep")
     (one,) = (part for part in data_of(page_of(recording))["launches"] if part["name"] == "corner_of_each_tile")
     assert one["headline"] == "Unwritten read on line 89"
-    (reason, remedy), *others = [site["why"] for site in one["sites"]]
+    first, *others = [site["why"] for site in one["sites"]]
+    (_, reason), remedy = first
     assert reason.startswith("a_tile[0, 2] is read, but nothing wrote it: the block has 4 threads")
-    assert remedy == "Make them as many, or let each thread store several."
-    assert all(other == [reason, remedy] for other in others)
+    assert remedy == ["Fix.", "Make them as many, or let each thread store several."]
+    assert all(other == first for other in others)
     print_recording(recording)
     assert "Pad the row" not in capsys.readouterr().out
 
@@ -108,7 +109,26 @@ def test_a_mistake_and_its_remedy_take_the_place_of_why_a_site_costs(capsys):
 def test_a_fix_in_a_file_of_cuda_cpp_is_written_as_cuda_cpp():
     recording = load(RECORDINGS / "square.cu.smem.npz")
     (one,) = (part for part in data_of(page_of(recording))["launches"] if part["name"] == "set_row_read_col")
-    assert "Pad the row of tile by 1, [32][32] -> [32][33]" in one["sites"][1]["why"][1]
+    assert "Pad the row of tile by 1, [32][32] -> [32][33]" in one["sites"][1]["why"][1][1]
+
+
+def test_the_source_has_its_sites_in_the_lines_and_what_each_line_costs_beside_it(square):
+    (one,) = (part for part in data_of(page_of(square))["launches"] if part["name"] == "set_row_read_col")
+    (file,) = one["files"]
+    lines = {number: rest for number, *rest in file["lines"]}
+    store = {"degree": "1-way", "excess": "0", "share": ""}
+    load = {"degree": "32-way", "excess": "992", "share": "100 %"}
+    assert lines[51] == [[["    ", None], ["tile[ty, tx]", 0], [" = idx", None]], [], store, 0]
+    assert lines[53] == [[["    ", None], ["out[idx]", 2], [" = ", None], ["tile[tx, ty]", 1]], [], load, 4]
+    assert lines[52][1:] == [[], {}, 0]
+
+
+def test_accesses_that_no_letters_are_left_for_stand_beside_the_line(square):
+    launch = square["set_row_read_row"]
+    twice = replace(launch, sites=(*launch.sites, replace(launch.sites[0], calls=((7, 0),))))
+    (one,) = data_of(page_of(replace(square, launches=(twice,))))["launches"]
+    ((said,),) = [beside for _number, _parts, beside, *_rest in one["files"][0]["lines"] if beside]
+    assert said == [len(launch.sites), "line 7"]
 
 
 @pytest.fixture

@@ -108,12 +108,13 @@ def table_script() -> str:
 def report_scripts() -> list[str]:
     """Return the scripts that play a recording, in their order; they need the messages."""
     pictures = [
-        (_PICTURES / f"{name}.js").read_text("utf-8") for name in ("marks", "request", "tile", "served", "hover")
+        (_PICTURES / f"{name}.js").read_text("utf-8")
+        for name in ("marks", "request", "tile", "served", "swatches", "hover")
     ]
     own = (files("smemviz.reports.html") / "report.js").read_text("utf-8")
     return [language_script(), table_script(), *pictures, own]
 
 
 def picture_style() -> str:
-    """Return the style sheet of the pictures that those scripts draw."""
-    return (_PICTURES / "pictures.css").read_text("utf-8")
+    """Return the style sheets of what those scripts draw, and of the source."""
+    return "".join((_PICTURES / f"{name}.css").read_text("utf-8") for name in ("pictures", "source"))

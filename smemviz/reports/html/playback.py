@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from smemviz.figures.sectors import LINE_BYTES
 from smemviz.frontends.reading import listing, loaded_sites
+from smemviz.i18n import _
 from smemviz.languages import spelling_of
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
@@ -27,16 +28,18 @@ from smemviz.model.playback import (
     playback_order,
     worst_request,
 )
-from smemviz.recordings.data import ArrayInfo, Launch
+from smemviz.recordings.data import ArrayInfo, Launch, Site
 from smemviz.recordings.places import place_of
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of
 from smemviz.views.grid import declared, physical
 from smemviz.views.one_request import cells_data, shape_of
+from smemviz.views.source_lines import costs_of, parts_of
 from smemviz.views.stage import staged_layouts
 from smemviz.wording.explanations import Explaining
 from smemviz.wording.first_look import first_mistake, reason_and_remedy
-from smemviz.wording.labels import number
+from smemviz.wording.labels import capital, number
+from smemviz.wording.patterns import name as pattern_name
 from smemviz.wording.sentences import action, badge, cost, headline_of
 
 Played = dict[str, Any]
@@ -69,7 +72,7 @@ def played(recording: Recording, launch: Launch, name: str, hardware: Hardware, 
         "width": where.width,
         "origin": where.origin,
         "start": max(worst.position, 0),
-        "files": _files(recording, launch),
+        "files": _files(recording, launch, hardware),
         "sites": _explained(recording, launch, hardware),
         "arrays": _arrays(worst, where, cells),
         "globals": _globals(worst),
@@ -183,8 +186,12 @@ def _explained(recording: Recording, launch: Launch, hardware: Hardware) -> list
     explaining = Explaining(launch, hardware, loaded_sites(recording, launch), spelling)
     explained = []
     for i, site in enumerate(_sites(launch, hardware)):
-        why = reason_and_remedy(mistake) if mistake else (explaining.site(i).because, explaining.site(i).fix)
-        explained.append(site | {"why": [text for text in why if text]})
+        said = explaining.site(i)
+        title = (
+            capital(_("{pattern}.", pattern=pattern_name(said.patterns[0][0]))) if said.fix and said.patterns else ""
+        )
+        reason, fix = reason_and_remedy(mistake) if mistake else (said.because, said.fix)
+        explained.append(site | {"why": [["" if mistake else title, reason], *[[_("Fix."), fix]] * bool(fix)]})
     return explained
 
 
@@ -238,20 +245,28 @@ def _globals(now: RequestView) -> list[Played]:
     ]
 
 
-def _files(recording: Recording, launch: Launch) -> list[Played]:
-    """Return the lines of each file the launch has sites in, with the numbers of the sites that begin there."""
-    files = []
+def _files(recording: Recording, launch: Launch, hardware: Hardware) -> list[Played]:
+    """Return the lines of each file the launch has sites in.
+
+    A line is its number, its parts, the sites that no part is of, what it costs, and its quarters of the excess.
+    """
+    rows, files = summarize(launch, hardware), []
+    excess = [row.excess or 0 for row in rows]
     for file, spans in listing(recording, launch).items():
-        lines = lines_of(recording.text(file))
+        text = lines_of(recording.text(file))
         sites = [i for i, site in enumerate(launch.sites) if recording.file_of(launch, site) == file]
-        files.append(
-            {
-                "name": file,
-                "lines": [
-                    [number, lines[number - 1], [i for i in sites if launch.sites[i].line == number]]
-                    for first, last in spans
-                    for number in range(first, last + 1)
-                ],
-            }
-        )
+        lines = []
+        for n in (n for first, last in spans for n in range(first, last + 1)):
+            here = [i for i in sites if launch.sites[i].line == n]
+            parts = parts_of(text[n - 1], n, here, launch.sites)
+            shown = {site for _letters, site in parts}
+            same = [[i, _told_apart(launch.sites[i])] for i in here if i not in shown]
+            heat = math.ceil(4 * sum(excess[i] for i in here) / max(sum(excess), 1))
+            lines.append([n, parts, same, costs_of(here, launch.sites, rows), heat])
+        files.append({"name": file, "lines": lines})
     return files
+
+
+def _told_apart(site: Site) -> str:
+    """Tell a site from others that are written in the same place."""
+    return _("line {n}", n=site.calls[0][0]) if site.calls else action(site)

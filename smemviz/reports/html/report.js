@@ -3,6 +3,7 @@
   "use strict";
 
   const { Request, tile, banks: bankPicture, sectors: sectorPicture } = window.pictures;
+  const AROUND = 30; // pixels of a panel beside its picture
   const at = (id) => document.getElementById(id);
   const packed = atob(at("data").textContent);
   const bytes = Uint8Array.from(packed, (letter) => letter.charCodeAt(0));
@@ -31,7 +32,8 @@
     figure.says = picture.says;
     figure.tables = picture.tables;
     figure.at = picture.at;
-    at(`${id}-note`).textContent = picture.note;
+    window.pictures.key(at(`${id}-key`), picture.legend);
+    at(`${id}-note`).textContent = id === "tile" ? picture.part : picture.note;
     figure.dispatchEvent(new Event("figure-drawn", { bubbles: true }));
   }
 
@@ -59,19 +61,22 @@
       cost: request.shape.cost,
     });
     at("place").setAttribute("aria-valuetext", at("present").textContent);
-    at("why").replaceChildren(...site.why.map((said) => element("span", "", `${said} `)));
-    const width = at("tile-picture").parentElement.clientWidth - 6;
+    at("why").replaceChildren(...site.why.map(([head, said]) => {
+      const line = element("p", "", "");
+      line.append(element("strong", "", head), ` ${said}`);
+      return line;
+    }));
+    const width = at("tile-picture").parentElement.clientWidth - AROUND;
     put("tile", array ? tile(request, array, { width, height: 480 }) : null);
     put("banks", site.shared ? bankPicture(request, { width, height: 200 }) : null);
     put("sectors", site.shared ? null : sectorPicture(request, { width, height: 420 }));
     for (const button of at("source").querySelectorAll("button")) {
-      const here = Number(button.dataset.site) === block.site[place];
-      button.setAttribute("aria-pressed", String(here));
-      if (here) {
-        at("source").querySelectorAll(".here").forEach((line) => line.classList.remove("here"));
-        button.closest("li").classList.add("here");
-      }
+      button.setAttribute("aria-pressed", String(Number(button.dataset.site) === block.site[place]));
     }
+    const list = at("source").parentElement;
+    const pressed = list.querySelector('[aria-pressed="true"]');
+    const top = pressed.getBoundingClientRect().top - list.getBoundingClientRect().top;
+    if (top < 30 || top > list.clientHeight - 30) list.scrollTop += top - list.clientHeight / 2;
   }
 
   function go(wanted) {
@@ -116,22 +121,35 @@
     return made;
   }
 
+  function siteButton(i, said) {
+    const { source, badge, excess } = launch.sites[i];
+    const button = element("button", `badge ${excess ? "conflict" : "plain"}`, said);
+    const name = `${source} ${badge}`;
+    Object.assign(button, { type: "button", title: badge, ariaLabel: name, disabled: !firstOf(i) });
+    button.dataset.site = String(i);
+    button.addEventListener("click", () => openBlock(...firstOf(i)));
+    return button;
+  }
+
+  // As the kernel page lists it: assets/pictures/source.css is of both.
   function listSource() {
-    const lines = [];
+    const costs = (kind, cells, others = []) => {
+      const costs = element("span", "costs", "");
+      costs.append(...others, ...Object.entries(cells).map(([name, said]) => element("span", `${name} ${kind}`, said)));
+      return costs;
+    };
+    const heads = element("li", "source-line source-heads", "");
+    heads.append(costs("", { degree: gettext("degree"), excess: gettext("excess"), share: gettext("share") }));
+    const lines = [heads];
     launch.files.forEach((file, nth) => {
       if (nth) lines.push(element("li", "file", file.name));
-      for (const [number, said, sites] of file.lines) {
-        const line = element("li", "", "");
-        line.append(element("span", "number", number), said || " ");
-        for (const i of sites) {
-          const site = launch.sites[i];
-          const button = element("button", site.excess ? "conflict" : "", `${site.excess ? "▲ " : ""}${site.source}  ${site.badge}`);
-          button.type = "button";
-          button.dataset.site = String(i);
-          button.disabled = !firstOf(i);
-          button.addEventListener("click", () => openBlock(...firstOf(i)));
-          line.append(button);
-        }
+      for (const [number, parts, others, cells, heat] of file.lines) {
+        const line = element("li", `source-line heat-${heat}`, "");
+        const code = element("code", "", "");
+        code.style.setProperty("--indent", `${parts.length ? parts[0][0].search(/\S|$/) : 0}ch`);
+        code.append(...parts.map(([said, i]) => (i === null ? said : siteButton(i, said))));
+        line.append(element("span", "line-number", number), code);
+        line.append(costs(heat ? "conflict" : "", cells, others.map(([i, said]) => siteButton(i, said))));
         lines.push(line);
       }
     });
@@ -154,6 +172,7 @@
       : "";
     options("block", launch.blocks.map((part) => part.block));
     at("array").replaceChildren(...launch.arrays.map((one) => new Option(one.name, one.name)));
+    at("array").parentElement.hidden = launch.arrays.length < 2;
     delete at("array").dataset.chosen;
     array = launch.arrays[0];
     block = null;

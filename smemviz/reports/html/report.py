@@ -55,7 +55,9 @@ def report_page(
     packed = b64encode(zlib.compress(data.encode(), 9)).decode()
     name = Path(recording.file).name
     lines = [provenance(recording, hardware)]
-    lines += [", ".join(f"{key} = {value}" for key, value in recording.constants.items())] * bool(recording.constants)
+    if recording.constants:
+        values = ", ".join(f"{key} = {value}" for key, value in recording.constants.items())
+        lines.append(_("Constants of the file: {values}", values=values))
     titled = [(launch, launch_name(launch, number)) for launch, number in launches]
     sheet = _colours(theme, banks) + picture_style() + (files("smemviz.reports.html") / "report.css").read_text("utf-8")
     return document(
@@ -154,6 +156,7 @@ def _colours(theme: ThemeName | None, banks: int) -> str:
 
 def _variables(theme: Theme, banks: int) -> str:
     colours = css_variables(theme, _COLORS, bank=blend(theme.ramp, banks), faint=blend(theme.faint, banks))
+    colours += f"; --accent: {theme.line}"  # as of the dashboard
     return f"{colours}; --sans: {font()}; --mono: {mono()}"
 
 
