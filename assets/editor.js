@@ -184,6 +184,7 @@
         EditorState.tabSize.of(4),
         EditorState.phrases.of(phrases()),
         python(),
+        EditorView.lineWrapping,
         parts.lintGutter(),
         look,
         parts.syntaxHighlighting(highlight),
@@ -313,7 +314,7 @@
       }
       mark(answer.marks);
       if (answer.file) showRun(answer.file, await squeeze(view.state.doc.toString()));
-      const status = answer.file ? "editor-status" : "editor-status refused";
+      const status = `editor-status ${answer.file ? "ran" : "refused"}`;
       return [answer.message, answer.lang, status, ...answer.refused.map((value) => value ?? unchanged())];
     },
   };

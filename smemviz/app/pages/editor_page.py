@@ -22,7 +22,7 @@ from smemviz.app.components.written_html import as_html
 from smemviz.app.page import Page, Services
 from smemviz.app.pages.kernel.kernel_page import kernel_layout
 from smemviz.app.pages.kernel.run_view import refusal
-from smemviz.app.pages.learn.task_panel import TASK_OUTPUTS, judged, task_in, task_panel, verdict_place
+from smemviz.app.pages.learn.task_panel import TASK_OUTPUTS, judged, task_head, task_in, task_link, task_stores
 from smemviz.app.state import RunState
 from smemviz.app.texts import Texts
 from smemviz.engines.sandbox.run import FILE
@@ -63,13 +63,24 @@ def editor_page(texts: Texts, run: Query) -> Component:
     start, meant = _start_text(texts, state.file, task)
     program = texts.add(start).program
     store = dcc.Store(id="editor-start-text", data={"text": start, "meant": meant})
-    page = kernel_layout(program, state.hardware or H200, [task_panel(task), _panel(), verdict_place(), store])
+    page = kernel_layout(program, state.hardware or H200, [_panel(), store, *task_stores()])
     page.className = "editing"
-    page["results"].className = _UNREAD
-    page["results"].children.insert(1, _awaited())
+    results = page["results"]
+    results.className = _UNREAD
+    left, _border, right = results.children
+    player = next(part for part in left.children if "playback-panel" in getattr(part, "className", ""))
+    left.children.remove(player)
+    right.children = [right.children, player]  # the text is high: what steps stands below what it moves
+    results.children.insert(1, _awaited())
     page[ids.SOURCE_PANEL].hidden = True  # the text itself has the marks
     page["drawn-run"].data = run
-    page["headline"].children = _("Fix this kernel") if task else _("Write a kernel")
+    page["headline"].children = _("Write a kernel")
+    title = next(part for part in page.children if isinstance(part, html.Header))
+    line, headline, why = title.children
+    if task:
+        line.children.append(task_link(task))
+        headline = html.P(headline.children, hidden=True)  # the task is what the page is about
+    title.children = [line, headline, *([] if task else [why]), *task_head(task, why)]
     return page
 
 

@@ -7,7 +7,6 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from smemviz.app.addresses import EDITOR, LEARN
-from smemviz.app.components.frames import section
 from smemviz.app.components.launches import Query
 from smemviz.errors import InputError
 from smemviz.i18n import _, speaking
@@ -15,7 +14,12 @@ from smemviz.lessons.course import TASKS, Task, lesson_of, task_of
 from smemviz.recordings.recording import Recording
 from smemviz.testing.budget import what_is_missing
 
-TASK_OUTPUTS = (("editor-task-verdict", "children"), ("editor-task-verdict", "className"), ("editor-fixed", "data"))
+TASK_OUTPUTS = (
+    ("editor-task-verdict", "children"),
+    ("editor-task-verdict", "className"),
+    ("editor-task-trace", "children"),
+    ("editor-fixed", "data"),
+)
 
 
 def task_in(query: Query | None) -> Task | None:
@@ -41,44 +45,51 @@ def done_as(task: Task) -> str:
     return f"fix-{task.slug}"
 
 
-def task_panel(task: Task | None) -> Component:
-    """Lay out what is asked, and hints, each within the one before; hidden where nothing is.
+def task_stores() -> list[Component]:
+    """Return the stores of what was done."""
+    return [dcc.Store(id="editor-fixed"), dcc.Store(id="learn-progress", storage_type="local")]
 
-    What they tell is on the page and learn.css hides it until they are open: the trace, the reason, the fix.
+
+def task_head(task: Task | None, why: Component) -> list[Component]:
+    """Lay out what is asked, where a run is judged, and hints, each below its own line: the trace, the reason, the fix.
+
+    ``why`` holds the last two, and learn.css hides the fix until it is asked for.
     """
-    stores = [dcc.Store(id="editor-fixed"), dcc.Store(id="learn-progress", storage_type="local")]
+    verdict = html.Div("", id="editor-task-verdict", className="task-verdict", role="status")
+    trace = html.Pre(id="editor-task-trace", lang="en", tabIndex=0, className="notranslate")
     if task is None:
-        return html.Div(stores, hidden=True)
+        return [html.Div([verdict, trace], hidden=True)]
+    fix = _hint("fix", _("Show the fix"))
+    return [
+        html.H1(_(task.goal), className="headline task-goal", id="editor-task-title"),
+        verdict,
+        _hint("trace", _("Give me a hint"), trace),
+        _hint("why", _("Say why"), html.Div([why, fix], className="task-why")),
+    ]
+
+
+def task_link(task: Task) -> Component:
+    """Say that a kernel is to be fixed, and lead to its lesson."""
     lesson = lesson_of(task.slug)
-    goal = html.P(_(task.goal), className="task-goal")
-    link = html.P(dcc.Link(_("Lesson: {title}", title=_(lesson.title)), href=f"{LEARN}/{lesson.slug}"))
-    hints: list[Component] = []
-    for name, text in (("fix", _("Show the fix")), ("why", _("Say why")), ("trace", _("Give me a hint"))):
-        hints = [html.Details([html.Summary(text), *hints], id=f"hint-{name}", className="details")]
-    return section("editor-task", _("Fix this kernel"), goal, link, *hints, *stores, kind="task-panel")
+    link = dcc.Link(_("Lesson: {title}", title=_(lesson.title)), href=f"{LEARN}/{lesson.slug}")
+    return html.P([_("Fix this kernel"), " · ", link])
 
 
-def verdict_place() -> Component:
-    """Lay out where a run is judged, below the text."""
-    return html.Div("", id="editor-task-verdict", className="task-verdict", role="status")
+def _hint(name: str, text: str, *content: Component) -> Component:
+    return html.Details([html.Summary(text), *content], id=f"hint-{name}", className="details")
 
 
-def judged(task: Task | None, recording: Recording | None) -> tuple[Any, str, Any]:
-    """Return what is said to a run of a task's text, how it looks, and what the browser is to keep as done."""
+def judged(task: Task | None, recording: Recording | None) -> tuple[Any, str, str, Any]:
+    """Return what is said to a run of a task's text, how it looks, its trace, and what the browser keeps as done."""
     if task is None or recording is None:
-        return "", "task-verdict", None
+        return "", "task-verdict", "", None
     with speaking("en"):  # as a whole, for a part of it has no other language
         missing = what_is_missing(task, recording)
     if missing is None:
-        return (
-            html.Strong(_("Fixed: the result is the same and the budget is kept.")),
-            "task-verdict is-right",
-            done_as(task),
-        )
+        fixed = html.Strong(_("Fixed: the result is the same and the budget is kept."))
+        return fixed, "task-verdict is-right", "", done_as(task)
     head, _line, rest = missing.partition("\n")
-    told = ("  to pass:", "  why:")  # hints say it
-    rest = "\n".join(line for line in rest.splitlines() if not line.startswith(told)).rstrip()
-    verdict: list[Component] = [html.Strong(_("Not yet.")), html.P(head, lang="en", className="notranslate")]
-    if rest:
-        verdict.append(html.Pre(rest, lang="en", tabIndex=0, className="notranslate"))
-    return verdict, "task-verdict is-wrong", None
+    told = ("  to pass:", "  why:")  # the task and the reason say it
+    trace = "\n".join(line for line in rest.splitlines() if not line.startswith(told)).rstrip()
+    verdict = [html.Strong(_("Not yet.")), html.P(head, lang="en", className="notranslate")]
+    return verdict, "task-verdict is-wrong", trace, None
