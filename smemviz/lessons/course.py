@@ -19,11 +19,15 @@ from smemviz.lessons.traffic import SECTORS, TILES
 from smemviz.lessons.triton_tiles import TRITON
 from smemviz.paths import kernels_dir
 
-LESSONS = (
-    *(WHY, LANES, SECTORS, BARRIER, RACE, TILES, REUSE),
-    *(BANK, ROW, COLUMN, SHARED_WORD, PADDING, RECTANGLE, BY_HAND, SWIZZLE, REDUCTION),
-    *(COMPILER, TRITON, TENSOR_COPIES, OCCUPANCY, MATTER),
+CHAPTERS = (
+    (N_("Banks and conflicts"), (WHY, LANES, BANK, ROW, COLUMN, SHARED_WORD)),
+    (N_("Pads"), (PADDING, RECTANGLE, BY_HAND)),
+    (N_("Swizzles"), (SWIZZLE, TRITON, TENSOR_COPIES)),
+    (N_("Barriers"), (BARRIER, RACE, REDUCTION)),
+    (N_("Global memory and tiles"), (SECTORS, TILES, REUSE)),
+    (N_("What it costs"), (COMPILER, OCCUPANCY, MATTER)),
 )
+LESSONS = tuple(lesson for _chapter, lessons in CHAPTERS for lesson in lessons)
 
 
 def lesson_of(name: str) -> Lesson:
@@ -61,12 +65,6 @@ class Task:
 
 TASKS = (
     Task(
-        "race",
-        "stencil",
-        N_("The result is right on most runs. Make it right on all of them, and keep the shared array."),
-        {"findings": 0, "excess": 0},
-    ),
-    Task(
         "padding",
         "transpose",
         N_(
@@ -87,6 +85,12 @@ TASKS = (
         N_("No conflict, 4 sectors per request, and no more shared memory than the tile itself: no pad."),
         {"findings": 0, "max_degree": 1, "sectors_per_request": 4},
         shared_bytes=4096,
+    ),
+    Task(
+        "race",
+        "stencil",
+        N_("The result is right on most runs. Make it right on all of them, and keep the shared array."),
+        {"findings": 0, "excess": 0},
     ),
     Task(
         "reduction",

@@ -111,7 +111,7 @@ def test_progress_stays_in_the_browser_until_it_is_forgotten(page):
 def test_a_presenter_steps_through_with_keys_and_leaves_with_escape(page):
     page.set_viewport_size({"width": 1280, "height": 800})
     page.emulate_media(reduced_motion="reduce")
-    page.goto("/learn/10?theme=dark")  # by its number
+    page.goto("/learn/5?theme=dark")  # by its number
     expect(page.locator("#learn-question")).to_contain_text("Rows are 32")
     page.keyboard.press("p")
     expect(page.locator(".site-header")).to_be_hidden()
@@ -256,4 +256,4 @@ def test_every_lesson_comes_without_a_picture_and_shows_it_when_asked_to():
 
 def test_the_list_is_no_lesson():
     assert lesson_at("/learn") is None
-    assert lesson_at("/learn/10") is lesson_of("columns")
+    assert lesson_at("/learn/5") is lesson_of("columns")

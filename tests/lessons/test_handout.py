@@ -24,7 +24,7 @@ def test_a_handout_asks_on_its_first_page_and_answers_on_the_next(tmp_path, comm
     out = tmp_path / "columns.pdf"
     command("handout", "columns", "-o", out)
     first, answer = pages(out)  # two pictures of 32 rows each
-    assert f"Lesson 10 of {len(LESSONS)} Down a column" in first
+    assert f"Lesson 5 of {len(LESSONS)} Down a column" in first
     assert "Rows are 32 words long, and lane i loads tile[i, 0]. How many wavefronts does that take?" in first
     assert "32 wavefronts" not in first
     assert "It is 32." in answer
@@ -78,9 +78,9 @@ def test_a_handout_speaks_the_language_it_is_asked_for(tag, tmp_path, command):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["22", "-o", "a.pdf"], "no lesson '22'; there are 1 why, 2 lanes, 3 sectors"),
+        (["22", "-o", "a.pdf"], "no lesson '22'; there are 1 why, 2 lanes, 3 banks"),
         (["3", "-o", "a.svg"], "a.svg: a handout ends in .pdf"),
-        (["10", "--set", "COLUMNS=7", "-o", "a.pdf"], "COLUMNS of the lesson columns is one of 8, 12, 16, 24, 32, 64,"),
+        (["5", "--set", "COLUMNS=7", "-o", "a.pdf"], "COLUMNS of the lesson columns is one of 8, 12, 16, 24, 32, 64,"),
         (["--all", "--set", "COLUMNS=8", "-o", "a.pdf"], "--set turns a knob of one lesson; name it instead of --all"),
         (["3", "-o", "there.pdf"], "there.pdf: is there already; --force overwrites it"),
     ],

@@ -1,7 +1,7 @@
 """Write a lesson, or the whole course, as a handout: a PDF that asks on one page and answers on the next.
 
   smemviz handout columns -o columns.pdf                    # a lesson by its name, or by its number from 1
-  smemviz handout 10 --set COLUMNS=16 --lang ko -o 10.pdf   # with another knob, in Korean
+  smemviz handout 5 --set COLUMNS=16 --lang ko -o 5.pdf     # with another knob, in Korean
   smemviz handout --all -o course.pdf                       # all lessons, with their goals and minutes in front
 
 The answer is counted for the knobs as they are set. Handouts need Chrome or Chromium and smemviz[export]; without those

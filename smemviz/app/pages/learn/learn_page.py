@@ -17,7 +17,7 @@ from smemviz.app.components.rich import rich
 from smemviz.app.pages.learn.task_panel import done_as, task_after, task_href
 from smemviz.app.pages.learn.teach_page import TEACH, save_progress, teach_page
 from smemviz.i18n import _, ngettext
-from smemviz.lessons.course import LESSONS, Task, lesson_of
+from smemviz.lessons.course import CHAPTERS, LESSONS, Task, lesson_of
 from smemviz.lessons.lesson import SHOW, Knob, Lesson, Question, Text
 from smemviz.wording.labels import sentences
 
@@ -82,8 +82,14 @@ def _list(editor: bool) -> list[Component]:
             ],
             className="learn-progress",
         ),
-        html.Ol([_entry(number, lesson, editor) for number, lesson in enumerate(LESSONS, 1)], className="learn-list"),
+        *(part for title, lessons in CHAPTERS for part in _chapter(title, lessons, editor)),
     ]
+
+
+def _chapter(title: str, lessons: Sequence[Lesson], editor: bool) -> list[Component]:
+    first = LESSONS.index(lessons[0]) + 1
+    entries = [_entry(number, lesson, editor) for number, lesson in enumerate(lessons, first)]
+    return [html.H2(_(title), className="learn-chapter"), html.Ol(entries, className="learn-list", start=first)]
 
 
 def _entry(number: int, lesson: Lesson, editor: bool) -> Component:
@@ -93,7 +99,7 @@ def _entry(number: int, lesson: Lesson, editor: bool) -> Component:
             html.Span(str(number), className="learn-number", **{"aria-hidden": "true"}),
             html.Div(
                 [
-                    html.H2(dcc.Link(_(lesson.title), href=href(lesson), className="card-link")),
+                    html.H3(dcc.Link(_(lesson.title), href=href(lesson), className="card-link")),
                     html.P(_(lesson.goal), className="summary"),
                     html.P(minutes(lesson), className="note"),
                     *([_to_fix(task)] if task else []),
