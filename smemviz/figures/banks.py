@@ -70,7 +70,7 @@ def draw_banks(service: BankService, banks: int, colours: Theme, *, says: str) -
             around=(_TOP, _BOTTOM),
             meta=alternative(says),
             xaxis=axis(colours, _("bank"), range=[-0.5, banks - 0.5], tickvals=x[::every]),
-            yaxis=axis(colours, title, range=[0.5, rows + 0.5], tickvals=_ticks(rows)),
+            yaxis=axis(colours, title, range=[0.5, rows + 0.5], ticklabelstandoff=4, tickvals=_ticks(rows)),
         ),
     )
 

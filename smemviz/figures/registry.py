@@ -134,6 +134,13 @@ def _timeline(inputs: FigureInput) -> go.Figure:
     return timeline(inputs.now, hardware=inputs.hardware, theme=inputs.theme)
 
 
+def _timeline_sentence(inputs: FigureInput) -> str:
+    from smemviz.wording.sentences import cost
+
+    framed = cost(inputs.now, inputs.hardware)
+    return _("A bar is a request; framed: {request}", request=framed)
+
+
 def _compare(inputs: FigureInput) -> go.Figure:
     from smemviz.figures.compare import sector_bars, time_bars, wavefront_bars
 
@@ -197,7 +204,7 @@ FIGURES: Mapping[str, Figure] = {
     "banks": Figure(_banks, "request", N_("banks"), N_("Banks by wavefront"), (*_REQUEST, "banks")),
     "warps": Figure(_warps, "launch", N_("warps"), N_("Warps by accesses"), _REQUEST),
     "sectors": Figure(_sectors, "request", N_("sectors"), N_("Sectors and lines"), _REQUEST, space="global"),
-    "timeline": Figure(_timeline, "request", N_("timeline"), options=_REQUEST),
+    "timeline": Figure(_timeline, "request", N_("timeline"), options=_REQUEST, caption=_timeline_sentence),
     "compare": Figure(_compare, "launches", N_("compare"), options=("view",), views=("wavefronts", "sectors", "times")),
     "source": Figure(_source, "launch", N_("source"), options=("site",)),
     "degrees": Figure(

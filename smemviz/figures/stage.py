@@ -20,7 +20,7 @@ from smemviz.wording.labels import count, sentences
 
 Arrangement = Literal["column", "page"]
 
-_TITLE, _BETWEEN, _FOOT, _GAP = 1.8, 1.1, 3.0, 1.5  # cells: above a tile, below it, below its bins, between two panels
+_TITLE, _BETWEEN, _FOOT, _GAP = 1.8, 2.1, 3.0, 1.5  # cells: above a tile, below it, below its bins, between two panels
 _TILE, _BINS, _FLOOR = 26, 6, 0.5  # cells: how high at most is a tile, how high are bins and the bar under them
 _PAPER = 0.07  # of a cell, free between two
 _TOP = 30  # pixels for the key
@@ -80,7 +80,9 @@ def before_and_after(scenes: Sequence[Scene]) -> tuple[Scene, Scene]:
 
 def _titled(scene: Scene) -> str:
     return _(
-        "{layout}: {wavefronts}", layout=scene.layout.title, wavefronts=count(scene.layout.wavefronts, "wavefront")
+        "{layout}: {wavefronts} in the launch",
+        layout=scene.layout.title,
+        wavefronts=count(scene.layout.wavefronts, "wavefront"),
     )
 
 
@@ -108,6 +110,8 @@ def _panel(
         drawing.fill(ramp[bank], (left + bank * step, floor + 0.2, step, _FLOOR))
     for wavefront, bank in zip(scene.service.wavefront.tolist(), scene.service.bank.tolist(), strict=True):
         drawing.fill(ramp[bank], (left + bank * step, floor - (wavefront + 1) * each, step, each), 1)
+    served = _("{wavefronts} of this request", wavefronts=count(scene.service.wavefronts, "wavefront"))
+    drawing.titles.append((left, floor - _BINS - 0.9, served))
     under = floor + _FLOOR + 0.3
     drawing.banks += [(left + (bank + 0.5) * step, under, str(bank)) for bank in range(0, banks, every(banks))]
     drawing.banks.append((left + wide / 2, under + 1.2, _("bank")))

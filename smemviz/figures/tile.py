@@ -154,7 +154,7 @@ def draw_grid(
             **bar,
             meta=alternative(says) | {"bar": not with_names},
             xaxis=axis(colours, titles[1], range=[x[0] - 0.5, x[-1] + 0.5], **_ticks(x)),
-            yaxis=axis(colours, titles[0], range=[y[-1] + 0.5, y[0] - 0.5], **_ticks(y)),
+            yaxis=axis(colours, titles[0], range=[y[-1] + 0.5, y[0] - 0.5], ticklabelstandoff=4, **_ticks(y)),
         ),
     )
 

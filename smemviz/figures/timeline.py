@@ -5,7 +5,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from smemviz.figures.bars import bar, hatched, plain
-from smemviz.figures.drawing.cells import box
+from smemviz.figures.drawing.cells import box, with_key
 from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative, axis, empty, layout
 from smemviz.i18n import _
 from smemviz.model.counting.costs import Line, line_up
@@ -37,13 +37,14 @@ def timeline(now: RequestView, *, hardware: Hardware = H200, theme: ThemeName = 
     counted, over = line.wavefronts >= 0, line.wavefronts > line.ideal
     hover = _hover(now.launch, line)
     excess = np.where(over, line.wavefronts - line.ideal, 0)
-    marked = plain(colours, _EDGE)
-    idle = marked | {"color": colours.unused}
+    # Edges in the hue of what they surround: of a request of one wavefront they are all that is seen.
+    marked = {"color": colours.ramp[0], "line": {"color": colours.line, "width": _EDGE}}
+    idle = plain(colours, _EDGE) | {"color": colours.unused}
     traces = [
         _bars(_("ideal"), line.start, line.ideal, warp, hover, counted, marked),
         _bars(_("excess"), line.start + line.ideal, excess, warp, hover, over, hatched(colours, _EDGE, 6)),
         _bars(_("no wavefront is counted"), line.start, line.length, warp, hover, ~counted, idle),
-        _present(now, whole, colours),
+        *with_key(_present(now, whole, colours)),
     ]
     if len(np.unique(requests.epoch[line.rows])) > 1:
         traces.append(_barriers(now.launch, line, colours))
@@ -68,6 +69,7 @@ def timeline(now: RequestView, *, hardware: Hardware = H200, theme: ThemeName = 
                 colours,
                 _("warp"),
                 range=[tracks - 0.5, -0.5],
+                ticklabelstandoff=4,
                 tickmode="array",
                 tickvals=list(range(0, tracks, 1 if tracks <= 8 else 4)),
             ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import textwrap
 from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -16,26 +17,28 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from smemviz.errors import InputError, MissingError
-from smemviz.figures.drawing.style import THEMES, ThemeName, blend
+from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, blend
 from smemviz.i18n import _, speaking
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.model.playback import BankService, RequestView
 from smemviz.paths import installing
 from smemviz.recordings.recording import Recording
 from smemviz.reports.pictures import scenes_of
+from smemviz.views.grid import label_size
 from smemviz.views.stage import Scene
-from smemviz.wording.labels import capital
+from smemviz.wording.labels import capital, count
 from smemviz.wording.sentences import present, provenance
 
 if TYPE_CHECKING:
     from PIL.Image import Image
     from PIL.ImageDraw import ImageDraw
+    from PIL.ImageFont import FreeTypeFont, ImageFont
 
-_WIDTH, _LEFT, _RIGHT = 720, 44, 16  # pixels
-_TOP, _TILE, _BETWEEN, _BINS, _FOOT = 78, 320, 48, 112, 44  # above the tile, it, between it and the bins, those, below
+_WIDTH, _LEFT, _RIGHT = 736, 44, 16  # pixels
+_TOP, _TILE, _BETWEEN, _BINS, _FOOT = 78, 380, 48, 112, 44  # above the tile, it, between it and the bins, those, below
 _HIGHEST, _LINE, _LETTERS = 24, 17, 104  # a cell, a line of text, what it has room for
 _FRAME, _STILL = 50, 1800  # ms
-_DROP, _SLIDE = 28, 16  # frames
+_DROP, _SLIDE = 28, 13  # frames
 _FALL = 0.5  # of the time of a drop is the fall of one wavefront
 
 Box = tuple[float, float, float, float]  # left, top, width, height
@@ -74,7 +77,7 @@ def stage_animation(
             raise InputError(f"{recording.file}: no figure stage: {what}")
         title = f"{launch.kernel}, {Path(recording.file_of(launch, site)).name}:{site.line}, {site.source}"
         if caption is None:
-            caption = f"{capital(present(now, hardware))}."
+            caption = f"This request, {present(now, hardware)}."
         about = f"{title}. {capital(present(now, hardware))}. {provenance(recording, hardware)}"
         return _gif(_Sheet(staged, title, caption, theme), list(_moments(staged)), about)
 
@@ -152,7 +155,7 @@ class _Sheet:
         ink, muted = self.colours.ink, self.colours.muted
         before, after = moment.before.layout, moment.after.layout
         wavefronts = round(_between(before.wavefronts, after.wavefronts, moment.slid))
-        _text(pen, (_LEFT, 10), f"{after.title}: {wavefronts:,} wavefronts", ink, 24)
+        _text(pen, (_LEFT, 8), f"{after.title}: {wavefronts:,} wavefronts in the launch", ink, 24, bold=True)
         below = textwrap.shorten(after.says or self.title, _LETTERS, placeholder=" ...")
         _text(pen, (_LEFT, 44), below, muted, 13)
         _text(pen, (_LEFT - 34, self.bins_top + _BINS + 4), _("bank"), muted, 11)
@@ -160,6 +163,8 @@ class _Sheet:
             x = _LEFT + (bank + 0.5) * self.bin
             _text(pen, (x, self.bins_top + _BINS + 4), str(bank), muted, 11, "ma")
         shown = moment.after if moment.slid >= 0.5 else moment.before
+        served = f"{count(shown.service.wavefronts, 'wavefront')} of this request"
+        _text(pen, (_LEFT, self.bins_top - 20), served, muted, 12)
         caption = self.caption.replace(self.cost, shown.cost)  # of the layout that is shown
         for number, line in enumerate(textwrap.wrap(caption, _LETTERS)):
             _text(pen, (_LEFT, self.bins_top + _BINS + _FOOT - 16 + _LINE * number), line, muted, 12)
@@ -179,10 +184,16 @@ class _Sheet:
             for box in boxes:
                 _cell(pen, box, (self.ramp if stored else self.faint)[shown.bank(*spot)])
             if spot in shown.lanes:
-                framed.append((boxes, shown.lanes[spot]))
-        for boxes, hot in framed:
+                framed.append((boxes, *shown.lanes[spot]))
+        letters = max((len(name) for _boxes, name, _hot in framed), default=0)
+        size = label_size(letters, *self._box(after, 0, 0)[2:])
+        for boxes, name, hot in framed:
             for box in boxes:
-                _frame(pen, box, self.colours.conflict if hot else self.colours.frame)
+                _frame(pen, box, self.colours, hot)
+            if size:
+                left, top, width, height = boxes[0]
+                middle = left + width / 2 - 1, top + height / 2 - 1
+                _text(pen, middle, name, self.colours.ink, size, "mm", bold=hot)
 
     def _bins(self, pen: ImageDraw, moment: _Moment) -> None:
         """Draw the banks as bins, with what has fallen into them and what is falling."""
@@ -202,7 +213,7 @@ class _Sheet:
                 box = _mixed(self._box(moment.after, row, column), box, way * way)
             _cell(pen, box, self.ramp[bank])
             if way < 1:
-                _frame(pen, box, self.colours.conflict if after.conflict[i] else self.colours.frame)
+                _frame(pen, box, self.colours, bool(after.conflict[i]))
 
     def _box(self, scene: Scene, row: float, column: float) -> Box:
         wide = (_WIDTH - _LEFT - _RIGHT) / scene.grid.address.shape[1]
@@ -248,12 +259,30 @@ def _cell(pen: ImageDraw, box: Box, colour: str) -> None:
     pen.rectangle((round(left), round(top), max(right, round(left)), max(bottom, round(top))), fill=colour)
 
 
-def _frame(pen: ImageDraw, box: Box, colour: str) -> None:
-    left, top, width, height = box
-    pen.rectangle((round(left), round(top), round(left + width) - 2, round(top + height) - 2), outline=colour, width=2)
+def _frame(pen: ImageDraw, box: Box, colours: Theme, hot: bool) -> None:
+    left, top, right, bottom = round(box[0]), round(box[1]), round(box[0] + box[2]) - 2, round(box[1] + box[3]) - 2
+    pen.rectangle(
+        (left, top, right, bottom), outline=colours.conflict if hot else colours.frame, width=1 if box[3] < 14 else 2
+    )
+    if hot:
+        corner = round(min(7, box[3] / 3))
+        pen.polygon(((left, top), (left + corner, top), (left, top + corner)), fill=colours.conflict)
 
 
-def _text(pen: ImageDraw, at: tuple[float, float], said: str, colour: str, size: int, anchor: str = "la") -> None:
+def _text(
+    pen: ImageDraw, at: tuple[float, float], said: str, colour: str, size: float, anchor: str = "la", bold: bool = False
+) -> None:
+    pen.text(at, said, fill=colour, font=_font(size, bold), anchor=anchor)
+
+
+@cache
+def _font(size: float, bold: bool) -> FreeTypeFont | ImageFont:
+    """Return the font of the pages where this machine has it, else the one that Pillow brings."""
     from PIL import ImageFont
 
-    pen.text(at, said, fill=colour, font=ImageFont.load_default(size), anchor=anchor)
+    for family in ("Inter", "NotoSans", "DejaVuSans"):
+        try:
+            return ImageFont.truetype(f"{family}-{'Bold' if bold else 'Regular'}.ttf", size)
+        except OSError:
+            continue
+    return ImageFont.load_default(size)

@@ -166,8 +166,10 @@ def source_line(recording: Recording, launch: Launch, site: Site) -> str:
 def _comparison(recording: Recording, chosen: Figure, choice: Choice, inputs: FigureInput) -> Picture:
     numbered = launches(recording, choice)
     rows = compared([_entry(recording, launch, number, inputs.hardware) for launch, number in numbered])
-    side_by_side = count(len(rows), "launch")
-    caption = _("{file}: {launches} side by side.", file=Path(recording.file).name, launches=side_by_side)
+    name = Path(recording.file).name
+    caption = _("{file}: {launches} side by side.", file=name, launches=count(len(rows), "launch"))
+    if len(rows) == 1:
+        caption = f"{name}: {rows[0].entry.name}."
     lost = missing(recording, [launch for launch, _number in numbered])
     return Picture(chosen.draw(inputs._replace(rows=rows)), caption, _about(inputs, caption), lost)
 

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from smemviz.errors import InputError
-from smemviz.figures.drawing.cells import BADGES, CHARACTERS, LANES, characters, key, text_at
+from smemviz.figures.drawing.cells import BADGES, CHARACTERS, LANES, characters, text_at
 from smemviz.figures.drawing.style import THEMES, ThemeName, mono
 from smemviz.i18n import _
 
@@ -95,11 +95,11 @@ def print_layout(
         _fit(trace, printed.layout, plot, smallest, stroke)
     _fit_pairs(printed, plot)
     _close_up(printed)
-    _number_lanes(printed, plot)
+    numbers = _number_lanes(printed, plot)
     _title_above(printed)
     printed = in_vectors(printed, plot)
     _lower(printed)
-    top = margin.t + (_KEY_LINE * (_wrap_key(printed, plot) - 1))
+    top = margin.t + (_KEY_LINE * (_wrap_key(printed, plot, numbers, THEMES[theme].ramp[0]) - 1))
     columns = max(int((width - 8) / (_AVERAGE * _CAPTION)), 20)
     lines = [line for paragraph in caption.splitlines() for line in _lines(paragraph, columns)]
     below = len(lines) * _CAPTION_LINE + 10 if lines else 0
@@ -156,16 +156,14 @@ def _close_up(figure: go.Figure) -> None:
         figure.layout.height -= lines * (1 - min(max(sizes) / _BODY, 1))
 
 
-def _number_lanes(figure: go.Figure, plot: float) -> None:
-    """Say in the key that numbers are lanes, and where they are alone in their cells make these no higher than wide."""
+def _number_lanes(figure: go.Figure, plot: float) -> str:
+    """Say what numbers in cells are, "" where there are none; where they are alone these become no higher than wide."""
     lanes = [t for t in figure.data if t.meta == LANES and t.visible is not False and len(t.text)]
     if not lanes:
-        return
+        return ""
     others = (t for t in figure.select_traces({"mode": "text"}) if t.meta != LANES and t.visible is not False)
     words = any(t.textposition is None for t in others)
     name = _("number = lane, below it what it asks for") if words else _("number = lane")
-    entry = key("rgba(0,0,0,0)", name, edge=figure.layout.font.color)
-    figure.add_trace(entry)
     layout = figure.layout
     if not words and any(t.type == "heatmap" for t in figure.data) and all(t.meta != BADGES for t in figure.data):
         for trace in lanes:
@@ -178,6 +176,7 @@ def _number_lanes(figure: go.Figure, plot: float) -> None:
     if not layout.showlegend:
         layout.update(showlegend=True, height=layout.height + _KEY_LINE)
         layout.margin.t += _KEY_LINE
+    return name
 
 
 def _lower(figure: go.Figure) -> None:
@@ -270,20 +269,23 @@ def _letters(text: str) -> str:
     return re.sub(r"<[^>]*>", "", text)
 
 
-def _wrap_key(figure: go.Figure, plot: float) -> int:
-    """Break the key into rows that fit, each a legend of its own; returns how many there are."""
+def _wrap_key(figure: go.Figure, plot: float, numbers: str, colour: str) -> int:
+    """Break the key into rows that fit, each a legend of its own; returns how many there are.
+
+    ``numbers`` says what numbers in cells are: it is the last entry, a cell of that colour with a number.
+    """
     if not figure.layout.showlegend:
         return 1
-    traces = [t for t in figure.data if t.name and t.showlegend is not False]
+    entries = [(t.name, [t]) for t in figure.data if t.name and t.showlegend is not False]
     rows: list[list[Any]] = [[]]
-    room = plot
-    for trace in traces:
-        need = _KEY_ENTRY + _KEY_TYPE * _AVERAGE * characters(trace.name, _AVERAGE)
-        if need > room and rows[-1]:
+    room, left = plot, 0.0
+    for name, traces in [*entries, *[(numbers, [])] * bool(numbers)]:
+        need = _KEY_ENTRY + _KEY_TYPE * _AVERAGE * characters(name, _AVERAGE)
+        if need > room and room < plot:
             rows.append([])
             room = plot
-        rows[-1].append(trace)
-        room -= need
+        rows[-1] += traces
+        left, room = plot - room, room - need
     height = figure.layout.height - figure.layout.margin.t - figure.layout.margin.b
     own = figure.layout.legend.to_plotly_json()
     for number, row in enumerate(rows):
@@ -292,6 +294,13 @@ def _wrap_key(figure: go.Figure, plot: float) -> int:
         figure.update_layout({name: {**own, "y": 1 + lift, "font": {**own["font"], "size": _KEY_TYPE}}})
         for trace in row:
             trace.legend = name
+    if numbers:
+        at = {"x": 0, "y": 1, "xref": "paper", "yref": "paper", "yanchor": "bottom", "showarrow": False}
+        cell = {"width": _KEY_TYPE, "height": _KEY_TYPE, "bgcolor": colour, "borderpad": 0, "yshift": 8}
+        look = {"size": _KEY_TYPE - 2, "color": figure.layout.font.color, "weight": 700}
+        figure.add_annotation(text="7", xanchor="center", xshift=left + 20, font=look, **at, **cell)
+        beside = {"xanchor": "left", "xshift": left + 38, "yshift": 5, "font": {**own["font"], "size": _KEY_TYPE}}
+        figure.add_annotation(text=numbers, **beside, **at)
     return len(rows)
 
 

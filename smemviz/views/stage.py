@@ -21,7 +21,7 @@ from smemviz.model.layout.candidates import LayoutChange, Pad, Swizzle
 from smemviz.model.layout.search import LayoutFix
 from smemviz.model.playback import BankLayout, BankService, RequestView, bank_layout, bank_service
 from smemviz.recordings.data import ArrayInfo, Launch
-from smemviz.views.grid import Grid, declared, lanes_in
+from smemviz.views.grid import Grid, declared, lane_label, lanes_in
 from smemviz.wording.explanations import Explaining
 from smemviz.wording.labels import capital, items
 from smemviz.wording.layout_changes import pad_text, swizzle_text
@@ -191,10 +191,11 @@ class Scene:
         return {str(self.grid.name[row, column]): (row, column) for row, column in cells}
 
     @cached_property
-    def lanes(self) -> dict[tuple[int, int], bool]:
-        """The cells that lanes go to, and whether one of these is in conflict."""
+    def lanes(self) -> dict[tuple[int, int], tuple[str, bool]]:
+        """The names of the lanes that go to a cell, and whether one of these is in conflict."""
         labels, conflict = lanes_in(self.grid, self.service)
-        return {(row, column): bool(conflict[row, column]) for row, column in np.argwhere(labels != "").tolist()}
+        there = np.argwhere(labels != "").tolist()
+        return {(row, column): (lane_label(labels[row, column]), bool(conflict[row, column])) for row, column in there}
 
     def bank(self, row: int, column: int) -> int:
         """Return the bank of a cell."""

@@ -77,7 +77,7 @@ def test_the_report_draws_the_bars_and_writes_their_table():
     found = h200("square")
     page = report_page(found, [(found["set_row_read_col"], 1)], H200)
     text = re.sub(r"\s*(<|>)\s*", r"\1", page[page.index("<details>") : page.index("</details>")])
-    assert text.startswith("<details><summary>set_row_read_col (2): Requests by degree</summary>")
+    assert text.startswith("<details><summary>Requests by degree</summary>")
     assert text.count("<rect") == 2 + 1 + 2 + 1  # the legend's and the bars, those in conflict with a hatch
     assert text.count('fill="url(#hatch-set_row_read_col-2-)"') == 2
     assert 'id="hatch-set_row_read_col-2-"' in text

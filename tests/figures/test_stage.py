@@ -17,6 +17,7 @@ from smemviz.model.hardware.hardware import H200
 from smemviz.model.playback import bank_layout, bank_service, request_view, worst_request
 from smemviz.reports.animation import stage_animation
 from smemviz.reports.html.playback import played_layouts
+from smemviz.reports.pictures import scenes_of
 from smemviz.views.stage import staged_layouts
 from smemviz.wording.explanations import Explaining
 
@@ -126,14 +127,14 @@ def test_lanes_fall_into_one_bin_and_lie_in_all_of_them_once_it_is_padded():
     with Image.open(io.BytesIO(stage_animation(recording, now, H200))) as gif:
         assert gif.is_animated
         assert gif.info["loop"] == 0
-        assert gif.size[0] == 720
+        assert gif.size[0] == 736
         assert b"recorded on NVIDIA H200" in gif.info["comment"]
-        assert gif.n_frames == 61  # still, 27 of the fall, still; for each of two layouts 15 of the slide, still
-        for frame, high, low in ((0, set(), set()), (28, {0}, {0}), (44, set(), set(range(32)))):
+        assert gif.n_frames == 55  # still, 27 of the fall, still; for each of two layouts 12 of the slide, still
+        for frame, high, low in ((0, set(), set()), (28, {0}, {0}), (41, set(), set(range(32)))):
             gif.seek(frame)
             assert (full(gif, 100), full(gif, 4)) == (high, low)
         below = []
-        for frame in (0, 60):
+        for frame in (0, 54):
             gif.seek(frame)
             below.append(gif.convert("RGB").crop((0, gif.height - 40, gif.width, gif.height)).tobytes())
         assert below[0] != below[1]  # it says what the layout that is shown costs
@@ -142,9 +143,17 @@ def test_lanes_fall_into_one_bin_and_lie_in_all_of_them_once_it_is_padded():
 def full(gif, above):
     """Return the bins that something lies in, so many pixels above their bottom."""
     pixels = gif.convert("RGB")
-    bottom = 78 + 320 + 48 + 112  # what is above the bins, and they
-    idle = pixels.getpixel((44 + 31 * 660 // 32 + 8, bottom - 110))
-    return {bank for bank in range(32) if pixels.getpixel((44 + bank * 660 // 32 + 8, bottom - above)) != idle}
+    bottom = 78 + 380 + 48 + 112  # what is above the bins, and they
+    idle = pixels.getpixel((44 + 31 * 676 // 32 + 8, bottom - 110))
+    return {bank for bank in range(32) if pixels.getpixel((44 + bank * 676 // 32 + 8, bottom - above)) != idle}
+
+
+def test_lanes_are_named_in_each_layout():
+    recording = h200("square")
+    now = worst_request(recording["set_row_read_col"]).spelled(recording)
+    written, padded, _swizzled = scenes_of(recording, now, H200)
+    assert written.lanes == {(i, 0): (f"L{i}", True) for i in range(32)}
+    assert padded.lanes == {(i, i): (f"L{i}", False) for i in range(32)}
 
 
 def test_a_launch_without_excess_has_no_animation():

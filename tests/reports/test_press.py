@@ -42,8 +42,8 @@ def test_lanes_are_numbers_that_the_key_explains_and_are_left_out_where_they_are
         tiny, small = (print_layout(drawn(square, name).figure, Sheet(width)).figure for width in (4.0, 8.0))
         assert not {str(lane) for lane in range(32)} & set(texts_of(tiny))
         assert {str(lane) for lane in range(32)} <= set(texts_of(small))
-        keys = [{trace.name for trace in shown.data} & {"number = lane"} for shown in (tiny, small)]
-        assert keys == [set(), {"number = lane"}]
+        keys = [{"7", "number = lane"} & {text.text for text in shown.layout.annotations} for shown in (tiny, small)]
+        assert keys == [set(), {"7", "number = lane"}]  # a cell with a number in it
         assert small.layout.showlegend
 
 
@@ -54,7 +54,7 @@ def test_lanes_alone_in_their_cells_stand_in_the_middle_of_cells_as_high_as_wide
     down = (printed.height - layout.margin.t - layout.margin.b) / 32
     assert down == pytest.approx(across, rel=0.02)
     wide = print_layout(drawn(square, "banks").figure, Sheet(17.8)).figure
-    assert "number = lane, below it what it asks for" in {trace.name for trace in wide.data}
+    assert "number = lane, below it what it asks for" in {text.text for text in wide.layout.annotations}
 
 
 def test_a_bar_of_32_steps_names_the_banks_where_columns_do_not(square):
@@ -78,12 +78,13 @@ def test_a_line_of_the_source_stands_above_and_is_broken_where_it_is_long(square
 
 def test_before_and_after_stand_in_a_column_or_side_by_side(square):
     heights = {}
+    titles = {"<b>As written: 1,056 wavefronts in the launch</b>", "<b>Padded: 64 wavefronts in the launch</b>"}
     for view, width in (("column", 8.5), ("page", 17.8)):
         shown = picture(square, "stage", TRANSPOSE, view=view)
         printed = print_layout(shown.figure, Sheet(width), caption=shown.text, line=shown.line)
         heights[view] = printed.height
         sizes = texts_of(printed.figure)
-        assert {"<b>As written: 1,056 wavefronts</b>", "<b>Padded: 64 wavefronts</b>", "bank"} <= set(sizes)
+        assert titles | {"32 wavefronts of this request", "1 wavefront of this request", "bank"} <= set(sizes)
         assert {str(lane) for lane in range(32)} <= set(sizes)
         assert sizes["31"] * printed.scale * POINTS >= 4.4
     assert heights["page"] < 0.6 * heights["column"]
@@ -113,8 +114,9 @@ def test_the_key_is_broken_into_rows_that_fit(square):
     assert names == {
         "lane of this request": None,  # there is none that is not in conflict
         "lane in conflict: bold, corner marked": "legend",
-        "number = lane": "legend2",
     }
+    (number,) = (text for text in narrow.layout.annotations if text.text == "7")
+    assert number.xshift == 20  # the first of a row of its own
     assert narrow.layout.margin.t == shown.layout.margin.t + 19
     assert {t.legend for t in wide.data} <= {None, "legend"}
 
@@ -145,7 +147,8 @@ def test_what_rows_count_stands_above_them_where_it_is_longer_than_they_are_high
     high = print_layout(picture(square, "banks", Choice(kernel="set_row_read_col")).figure, Sheet()).figure
     assert [low.layout.yaxis.title.text, low.layout.annotations[0].text] == ["", "↓ wavefront"]
     for other in (keyed, high):  # a key stands above the first
-        assert [other.layout.yaxis.title.text, len(other.layout.annotations)] == ["wavefront", 0]
+        assert other.layout.yaxis.title.text == "wavefront"
+        assert [text.text[:13] for text in other.layout.annotations] == ["7", "number = lane"]
 
 
 def test_the_figure_of_the_page_stays_as_it_is(square):
