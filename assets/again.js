@@ -54,6 +54,6 @@
   window.fetch = (resource, options) => {
     const { pathname } = new URL(resource.url || resource, window.location.href);
     if (pathname !== window.smemviz.names.callbacks) return plain(resource, options);
-    return window.smemviz.ahead(options.body, again(resource, options));
+    return window.smemviz.ahead(options.body, () => again(resource, options));
   };
 })();

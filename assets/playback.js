@@ -11,7 +11,6 @@
   let array = null; // that is drawn
   let timer = 0; // of playing
   let rest = 0;
-  let asked = ""; // the last question to the server that is of the pictures
   let drawnIn = null; // the room that the pictures had
 
   const at = (id) => document.getElementById(id);
@@ -245,22 +244,6 @@
     }
     go(changes);
   }
-
-  // Draw what an answer has for the pictures before Dash goes through all of it, unless it was asked for more since.
-  window.smemviz.ahead = async (question, answering) => {
-    if (!at(ids.TILE) || !question.includes("played.data")) return answering;
-    asked = question;
-    const answer = await answering;
-    if (answer.status !== 200 || asked !== question || !at(ids.TILE)) return answer;
-    const said = await answer.json();
-    answer.json = async () => said;
-    const { played, present } = said.response || {};
-    if (played && present) {
-      window.dash_clientside.smemviz_playback.show(played.data, present.data);
-      await new Promise((drawn) => window.requestAnimationFrame(() => window.setTimeout(drawn)));
-    }
-    return answer;
-  };
 
   window.dash_clientside.smemviz_playback = {
     // A site has two rows, its name and its cells; the same cell can be clicked again once the click is forgotten.

@@ -68,6 +68,27 @@
     window.dash_clientside.set_props({ type: ids.CONTROL, name }, { value });
   };
 
+  // What the URL says, as the stores have it.
+  function stores() {
+    const asked = query();
+    const here = window.location.pathname;
+    const plays = names.plays.includes(here) && asked.has("site"); // there the browser finds the request by itself
+    // A name that is there more than once, the launches to compare, has its values on lines of their own.
+    const pick = (wanted) =>
+      Object.fromEntries([...asked.keys()].filter(wanted).map((name) => [name, asked.getAll(name).join("\n")]));
+    const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
+    const theme = asked.get("theme") || (dark ? "dark" : "light");
+    return {
+      // The editor stays the same page whatever text it has run.
+      place: { path: here.slice(names.prefix.length), file: here === names.editor ? null : asked.get("file") },
+      run: pick((name) => names.run.includes(name) || isConstant(name)),
+      look: { ...pick((name) => names.look.includes(name) && !(plays && OF_SITE.includes(name))), theme },
+      theme,
+      plays,
+    };
+  }
+  window.smemviz.stores = stores;
+
   window.dash_clientside.smemviz = {
     read(href, place, run, look, theme) {
       const asked = query();
@@ -76,30 +97,17 @@
         asked.delete("banks"); // a link that was written by hand; the field shows what is drawn
         goLater({ banks: null });
       }
-      const here = window.location.pathname;
-      const plays = names.plays.includes(here) && asked.has("site"); // there the browser finds the request by itself
-      // A name that is there more than once, the launches to compare, has its values on lines of their own.
-      const pick = (wanted) =>
-        Object.fromEntries([...asked.keys()].filter(wanted).map((name) => [name, asked.getAll(name).join("\n")]));
-      const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
-      const chosen = asked.get("theme") || (dark ? "dark" : "light");
-      const next = [
-        // The editor stays the same page whatever text it has run.
-        { path: here.slice(names.prefix.length), file: here === names.editor ? null : asked.get("file") },
-        pick((name) => names.run.includes(name) || isConstant(name)),
-        { ...pick((name) => names.look.includes(name) && !(plays && OF_SITE.includes(name))), theme: chosen },
-        chosen,
-      ];
-      markFrame(here, chosen);
-      if (!same(place, next[0])) {
-        document.title = (pageAt(here) || { title: names.nowhere }).title; // until the page says more
+      const { plays, ...next } = stores();
+      markFrame(window.location.pathname, next.theme);
+      if (!same(place, next.place)) {
+        document.title = (pageAt(window.location.pathname) || { title: names.nowhere }).title; // until the page says more
         settled = {}; // another page has other controls
         window.smemviz.place = null; // and shows another access
       }
-      const stores = [place, run, look, theme].map((old, i) => (same(old, next[i]) ? unchanged() : next[i]));
-      if (plays && stores.every((store) => store === unchanged())) window.dispatchEvent(new Event("placed"));
-      if (chosen !== theme) window.dash_clientside.set_props(ids.PROVIDER, { forceColorScheme: chosen });
-      return stores;
+      const now = Object.entries({ place, run, look, theme }).map(([name, old]) => (same(old, next[name]) ? unchanged() : next[name]));
+      if (plays && now.every((store) => store === unchanged())) window.dispatchEvent(new Event("placed"));
+      if (next.theme !== theme) window.dash_clientside.set_props(ids.PROVIDER, { forceColorScheme: next.theme });
+      return now;
     },
 
     // Only what came by a link or by Back: what is picked by hand is there already, and picked on meanwhile.
@@ -179,7 +187,7 @@
     settled = {};
   });
   document.addEventListener("input", () => (keyed = performance.now()), true);
-  document.addEventListener("keyup", (event) => {
+  document.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
     keyed = -PAUSE; // what was typed may be on its way here still, and need not wait either
     if (Object.keys(typed).length) takeTyped();

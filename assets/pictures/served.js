@@ -68,10 +68,17 @@
     const places = new Map();
     for (const { bank, x, y } of stacked) put(places, `fill="var(--bank${bank})"`, x, y);
     const said = stacked.map(({ x, y, lanes, hot }) => ({ x, y, said: badge(lanes), kind: hot ? "hot" : "here" }));
+    // A bank whose lanes wait for each other is framed, however low its cells are.
+    const waits = counted(banks).map((bank) => stacked.filter((cell) => cell.hot && cell.bank === bank)).filter((cells) => cells.length);
+    const frames = waits.map((cells) => {
+      const highest = Math.min(...cells.map(({ y }) => y));
+      return box(cells[0].x, highest, width, Math.max(...cells.map(({ y }) => y)) + height - highest, 'class="bad"');
+    });
     const bins = fill(counted(banks).map((bank) => [LEFT + bank * width, 0]), width, down, 'class="idle"');
     const axes = [];
-    for (let row = 0; row < rows; row += step(height * 1.1)) {
-      axes.push(text(LEFT - 14, top(row) + height / 2 + 4, row + 1, "axis"));
+    const between = step(height * 1.1);
+    for (let number = 1; number <= rows; number += number < between ? between - 1 : between) {
+      axes.push(text(LEFT - 14, top(number - 1) + height / 2 + 4, number, "axis"));
     }
     for (let bank = 0; bank < banks; bank += step(width)) {
       axes.push(text(LEFT + (bank + 0.5) * width, down + 13, bank, "axis"));
@@ -89,7 +96,7 @@
       rows: cells.map((one) => one.map((cell) => told(cell).join("; "))),
     });
     return {
-      ...framed(across, down + FOOT, [bins, fills(places, width, height), named(said, width, height), axes.join("")]),
+      ...framed(across, down + FOOT, [bins, fills(places, width, height), frames.join(""), named(said, width, height), axes.join("")]),
       drawn: { left: LEFT, width, height, columns: banks, down, cells: stacked },
       says: shape.cost,
       note: shape.wavefronts > rows ? `${note} ${more}` : note,
@@ -97,6 +104,7 @@
       short: rows < FEW ? note : "", // beside a higher picture it leaves room for that
       legend: [
         [`banks${banks - 1}`, gettext("bank {first} to {last}", { first: 0, last: banks - 1 })],
+        ...(waits.length ? [["bad", gettext("bank with lanes that wait")]] : []),
         ...(cells.flat().some(({ lanes }) => !lanes.length) ? [["idle", gettext("idle")]] : []),
       ],
       at(x, y) {

@@ -2,7 +2,7 @@
 (function () {
   "use strict";
 
-  const { WIDEST, LEFT, FOOT, MOST, LETTER, badge, ranges, text, sized, named, box, fills, put, veil, upright, framed, step } =
+  const { WIDEST, LEFT, FOOT, MOST, LETTER, badge, ranges, text, sized, named, px, box, fills, put, veil, upright, framed, step } =
     window.pictures;
   const MOST_VALUES = 1024; // more are a grey haze
   const SMALLEST = 9; // pixels of type of what a cell holds, which it also says when one points at it
@@ -58,17 +58,19 @@
   // What the server says a cell holds: [value, thread].
   const heldIn = (held) => held && { value: held[0], warp: Math.floor(held[1] / 32), lane: held[1] % 32 };
 
-  function cellsOf(request, array, lanes, rows, columns) {
+  // The cells that are drawn, row by row, each with its place in the picture.
+  function cellsOf(request, array, lanes, rows, columns, width, height) {
     const held = array.held ? null : request.contents();
     const across = array.columns;
-    return rows.map((row) =>
-      columns.map((column) => {
+    return rows.map((row, down) =>
+      columns.map((column, along) => {
         const i = row * across + column;
         const address = array.address[i];
         if (address < 0 || address === undefined) return null; // beyond the end of a folded vector
         const [name, touched, bank] = [array.names[i], array.touched[i], request.bank(address)];
         const kept = array.held ? heldIn(array.held[i]) : keptIn(held, address, array.size, array.element);
-        return { name, address, touched, bank, kept, here: lanes.get(address) };
+        const place = { row: down, column: along, x: LEFT + along * width, y: down * height };
+        return { name, address, touched, bank, kept, here: lanes.get(address), ...place };
       }),
     );
   }
@@ -77,20 +79,15 @@
 
   // Frames, corners and names of the lanes, in their cells.
   function marked(cells, width, height) {
-    const there = cells.flatMap((one, row) =>
-      one.map((cell, column) => ({ ...cell, x: LEFT + column * width, y: row * height }))).filter(({ here }) => here);
+    const there = cells.flat().filter((cell) => cell && cell.here);
     const said = there.map(({ here, x, y }) => ({ x, y, said: badge(here.lanes), kind: here.hot ? "hot" : "here" }));
     const names = named(said, width, height);
-    const corner = Math.min(7, width / 2, height / (names ? 3 : 2)).toFixed(1); // clear of the name
+    const corner = px(Math.min(7, width / 2, height / (names ? 3 : 2))); // clear of the name
     const frames = there.map(({ here, x, y }) =>
       box(x, y, width, height, `class="${here.hot ? "bad" : "lane"}"`) +
-      (here.hot ? `<path class="corner" d="M${x.toFixed(1)} ${y.toFixed(1)}h${corner}l-${corner} ${corner}z"/>` : ""));
+      (here.hot ? `<path class="corner" d="M${px(x)} ${px(y)}h${corner}l-${corner} ${corner}z"/>` : ""));
     return frames.join("") + names;
   }
-
-  // The cells with where they are drawn, for what sets them in motion.
-  const placed = (cells, width, height) => cells.flatMap((one, row) => one.map((cell, column) =>
-    cell && { ...cell, row, column, x: LEFT + column * width, y: row * height })).filter(Boolean);
 
   // The values, a part for each row; none where not all of them can be read.
   function values(cells, width, height) {
@@ -133,13 +130,12 @@
     const [top, bottom] = windowOf(rows, where.map((i) => Math.floor(i / columns)));
     const [left, right] = windowOf(columns, where.map((i) => i % columns));
     const counted = (first, end) => Array.from({ length: end - first }, (_, i) => first + i);
-    const cells = cellsOf(request, array, lanes, counted(top, bottom), counted(left, right));
     const apart = array.step || 1; // the numbers of columns
     const { width, height } = sized(room, right - left, bottom - top, LEFT, WIDEST * apart);
+    const cells = cellsOf(request, array, lanes, counted(top, bottom), counted(left, right), width, height);
     const [across, down] = [LEFT + (right - left) * width, (bottom - top) * height];
     const places = new Map();
-    cells.forEach((one, row) =>
-      one.forEach((cell, column) => cell && put(places, lookOf(cell), LEFT + column * width, row * height)));
+    for (const cell of cells.flat()) if (cell) put(places, lookOf(cell), cell.x, cell.y);
     const axes = [];
     const [down_step, across_step] = [step(height * 1.1), step(width)];
     for (let row = top; row < bottom; row += down_step) {
@@ -156,7 +152,7 @@
     const cellAt = (x, y) => (cells[Math.floor(y / height)] || [])[Math.floor((x - LEFT) / width)];
     return {
       ...framed(across + 2, down + FOOT, parts),
-      drawn: { left: LEFT, width, height, columns: right - left, down, size: array.size, cells: placed(cells, width, height) },
+      drawn: { left: LEFT, width, height, columns: right - left, down, size: array.size, cells: cells.flat().filter(Boolean) },
       says: where.length
         ? gettext("{array} with the lanes of this request: {cost}", named)
         : gettext("{array}, where this request has no lane", named),

@@ -25,7 +25,16 @@ CHOICES = ("array", "block", "elements", "launch")  # controls whose options a r
 _CONTROLS = control(ALL)
 
 
-def names_element(*, editor: bool, prefix: str = "") -> str:
+def question(app: Dash, first: str) -> dict[str, Any]:
+    """Return what Dash asks for properties of which ``first`` is the first, as it writes that, without values."""
+    output, callback = next(
+        (name, callback) for name, callback in app.callback_map.items() if name.startswith(f"..{first}.")
+    )
+    filled = [dict(zip(("id", "property"), one.rsplit(".", 1), strict=True)) for one in output.strip(".").split("...")]
+    return {"output": output, "outputs": filled} | {part: callback[part] for part in ("inputs", "state")}
+
+
+def names_element(app: Dash, *, editor: bool, prefix: str = "") -> str:
     """Return the element that hands scripts what they share with the server, so that it is written once."""
     names: dict[str, Any] = {
         "pages": [
@@ -51,6 +60,7 @@ def names_element(*, editor: bool, prefix: str = "") -> str:
         "why": WHY,
         "themes": {name: _colours(theme) for name, theme in THEMES.items()},
         "callbacks": prefix + CALLBACKS,
+        "question": question(app, "played"),
         "prefix": prefix,
     }
     return f'<script type="application/json" id="names">{embedded(names)}</script>'

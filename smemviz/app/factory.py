@@ -74,7 +74,7 @@ class _App(Dash):  # type: ignore[misc]
             "icon": f'<link rel="icon" href="data:image/svg+xml,{quote(_ICON)}">',
             "theme": f"<script>{_THEME_SCRIPT}</script>",
             "messages": f"{messages_element()}\n<script>{language_script()}</script>",
-            "names": browser.names_element(editor=self.editor, prefix=self.prefix),
+            "names": browser.names_element(self, editor=self.editor, prefix=self.prefix),
             "above": markup(marked(above(request.path, self.library, editor=self.editor))),
             "below": markup(marked(below())),
         }

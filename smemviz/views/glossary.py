@@ -46,8 +46,17 @@ def explained(column: Column, launch: Launch, hardware: Hardware, rule: str = ""
         tuple(map(_, column.names)),
         _(column.meaning, **sizes),
         _(column.source) if column.source else rule,
-        column.text(column.of_launch(launch, hardware), nothing=""),
+        _example(column, launch, hardware),
     )
+
+
+def _example(column: Column, launch: Launch, hardware: Hardware) -> str:
+    if len(column.spaces) == 1:
+        return column.text(column.of_launch(launch, hardware), nothing="")
+    of_sites = {
+        space: [column.of_site(launch, site, hardware) or 0 for site in launch.sites_in(space)] for space in column.spaces
+    }
+    return clauses(*(f"{sum(values):,} {space_name(space)}" for space, values in of_sites.items()))
 
 
 def _of_columns(space: Space, launch: Launch, hardware: Hardware, rule: str) -> tuple[Number, ...]:

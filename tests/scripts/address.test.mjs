@@ -38,7 +38,7 @@ async function asked(statuses, path = "/ask") {
   let asks = 0;
   const fetch = async () => ((asks += 1), { status: answers.length > 1 ? answers.shift() : answers[0], headers: new Headers({ "Retry-After": "3" }) });
   const window = opened("http://here/", { fetch }).load("again.js");
-  window.smemviz.ahead = (_question, answering) => answering;
+  window.smemviz.ahead = (_question, fetched) => fetched();
   const { status } = await window.fetch(path, { body: "{}" });
   return { status, asks, said: window.said.at(-1)?.textContent };
 }

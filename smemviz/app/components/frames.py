@@ -10,17 +10,15 @@ from smemviz.app.components.written_html import Written
 from smemviz.i18n import gettext as _
 
 
-def page_head(prefix: str, eyebrow: str, headline: str | None = None, **more: Any) -> html.Header:
+def page_head(prefix: str, eyebrow: str, headline: str | None = None, *below: Component, **more: Any) -> html.Header:
     """Place what a page begins with; its ids begin with a prefix, so that a callback fills them."""
-    return html.Header(
-        [
-            html.P(eyebrow, className="eyebrow"),
-            html.H1(headline, id=f"{prefix}-headline", className="headline"),
-            html.P(id=f"{prefix}-origin", className="origin"),
-        ],
-        className="title",
-        **more,
-    )
+    title = html.H1(headline, id=f"{prefix}-headline", className="headline")
+    return html.Header([html.P(eyebrow, className="eyebrow"), title, *below], className="title", **more)
+
+
+def origin(prefix: str) -> html.P:
+    """Place what a page is about, below its title, or where its numbers are from, at its foot; a callback fills it."""
+    return html.P(id=f"{prefix}-origin", className="origin")
 
 
 def page_title(headline: str, *paragraphs: Any) -> html.Header:

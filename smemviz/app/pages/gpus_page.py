@@ -11,7 +11,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.addresses import GPUS, LAB
 from smemviz.app.components.connect import fill
-from smemviz.app.components.frames import page_head, scroller
+from smemviz.app.components.frames import origin, page_head, scroller
 from smemviz.app.components.launches import Filling, Query, access_query, hardware_of, query_of, request_view_of
 from smemviz.app.components.rich import rich, translated
 from smemviz.app.components.tables import table
@@ -59,7 +59,7 @@ def gpus_page() -> Component:
     )
     return html.Div(
         [
-            page_head("gpus", _("Other GPUs"), _("One access on every GPU")),
+            page_head("gpus", _("Other GPUs"), _("One access on every GPU"), origin("gpus")),
             examples(GPUS),
             html.Div(id="gpus-notices", role="status", className="notices"),
             html.Section(

@@ -44,7 +44,6 @@ def scene(launch: Launch, all_steps: Sequence[Step], index: int, *, theme: Theme
     """
     colours = THEMES[theme]
     boards = _boards(launch, all_steps, index)
-    left = min(board.x for board in boards)
     width = max(board.x + board.state.shape[1] for board in boards)
     height = max(board.y + board.state.shape[0] for board in boards)
     traces = [trace for board in boards for trace in _drawn(board, colours, height)]
@@ -57,7 +56,7 @@ def scene(launch: Launch, all_steps: Sequence[Step], index: int, *, theme: Theme
             around=(8, 8, 8, 8),
             xaxis={
                 "visible": False, "title": {"text": _("column")}, "fixedrange": True,
-                "range": [left - 0.8, width - 0.2], "constrain": "domain",
+                "range": [-0.8, width - 0.2], "constrain": "domain",
             },
             yaxis={
                 "visible": False, "title": {"text": _("row")}, "fixedrange": True, "range": [height - 0.2, -_GAP],
@@ -80,11 +79,11 @@ def _boards(launch: Launch, all_steps: Sequence[Step], index: int) -> list[_Boar
     column = max(a.shape[1], a_tile.shape[1] + b_tile.shape[1] + _GAP / 2) + _GAP
     row = b.shape[0] + _GAP
     places = {
-        "a": (column - _GAP - a.shape[1], row),
+        "a": (0.0, row),
         "b": (column, 0.0),
         "c": (column, row),
-        a_tile.name: (column - _GAP - a_tile.shape[1] - _GAP / 2 - b_tile.shape[1], 0.0),
-        b_tile.name: (column - _GAP - b_tile.shape[1], 0.0),
+        a_tile.name: (0.0, 0.0),
+        b_tile.name: (a_tile.shape[1] + _GAP / 2, 0.0),
     }
     return [
         _board(arrays[name], places[name], now, every if name == "c" else before, every)

@@ -7,7 +7,7 @@ from flask import Response, request
 
 from smemviz.app.addresses import COMPARE
 from smemviz.app.components.connect import each, fill, of_script, placed
-from smemviz.app.components.frames import page_head, scroller, section
+from smemviz.app.components.frames import origin, page_head, scroller, section
 from smemviz.app.components.graph import download, drawn, graph, pictured
 from smemviz.app.components.launches import SEVERAL, Filling, Query, query_of
 from smemviz.app.components.rich import translated
@@ -170,6 +170,7 @@ def _layout() -> list[Component]:
                 ),
                 section("impact", _("Does it matter?"), html.Div(id="compare-impact")),
                 changes_panel(),
+                origin("compare"),
             ],
             id="compare-results",
             className="compare-results",

@@ -8,7 +8,7 @@ from dash.development.base_component import Component
 
 from smemviz.app import ids
 from smemviz.app.addresses import GPUS, LAB, SWIZZLES
-from smemviz.app.components.frames import page_head, scroller, section, text_button
+from smemviz.app.components.frames import origin, page_head, scroller, section, text_button
 from smemviz.app.components.graph import download
 from smemviz.app.components.written_html import Drawn, Kind
 from smemviz.app.pages.kernel.controls import hardware_options
@@ -49,7 +49,7 @@ def lab_page() -> Component:
     """Lay out the page; callbacks and ``assets/lab.js`` fill it."""
     return html.Div(
         [
-            page_head("lab", _("Layout lab"), _("A layout for shared memory")),
+            page_head("lab", _("Layout lab"), _("A layout for shared memory"), origin("lab")),
             examples(LAB),
             html.Div(
                 [

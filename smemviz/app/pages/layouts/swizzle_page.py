@@ -8,7 +8,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.addresses import SWIZZLES
 from smemviz.app.components.connect import fill
-from smemviz.app.components.frames import page_head, scroller, section
+from smemviz.app.components.frames import origin, page_head, scroller, section
 from smemviz.app.components.launches import Filling, Query, query_of
 from smemviz.app.components.tables import table
 from smemviz.app.components.written_html import Written
@@ -46,7 +46,9 @@ def swizzle_page() -> Component:
     )
     return html.Div(
         [
-            page_head("swizzles", _("Swizzles of tensor copies and wgmma"), _("A tile in five layouts")),
+            page_head(
+                "swizzles", _("Swizzles of tensor copies and wgmma"), _("A tile in five layouts"), origin("swizzles")
+            ),
             section(
                 "swizzles-all",
                 _("Wavefronts of all requests"),

@@ -9,7 +9,7 @@ from dash.development.base_component import Component
 from smemviz.app import ids
 from smemviz.app.addresses import MATMUL
 from smemviz.app.components.connect import fill, of_script
-from smemviz.app.components.frames import Tab, icon_button, page_head, scroller, tabbed, text_button
+from smemviz.app.components.frames import Tab, icon_button, origin, page_head, scroller, tabbed, text_button
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.launches import Filling, Query
 from smemviz.app.page import Page, Services
@@ -70,7 +70,10 @@ def matmul_page() -> Component:
     return html.Div(
         [
             page_head(
-                "products", _("Matrix multiplication"), _("The product of two matrices"), id="products-title"
+                "products",
+                _("Matrix multiplication"),
+                _("The product of two matrices"),
+                id="products-title",
             ),
             *(html.Div(id=f"products-{name}", role="status", className="notices") for name in ("notices", "refusal")),
             _steps(),
@@ -84,7 +87,7 @@ def matmul_page() -> Component:
                         ],
                         className="pair",
                     ),
-                    tabbed(_("Tables of all kernels and sizes"), _tables()),
+                    tabbed(_("Tables of all kernels and sizes"), _tables(), origin("products")),
                 ],
                 id="products-results",
                 className="products",
@@ -184,6 +187,17 @@ def _steps() -> Component:
         _button("next", _("Next step"), _("Next step (right arrow)")),
         _button("last", _("Last step")),
     ]  # fmt: skip
+    player = html.Div(
+        [
+            html.Output("", id="step-text", className="position-text"),
+            html.Div(buttons, className="buttons", role="group", **{"aria-label": _("Steps")}),
+            dmc.Slider(
+                id="step-slider", min=1, max=2, step=1, value=1, label=None, thumbLabel=_("Step"), size="sm",
+                updatemode="drag", className="position",
+            ),
+        ],
+        className="playback steps-playback",
+    )  # fmt: skip
     note = html.P(_(_STEPS_NOTE), className="note")
     return html.Section(
         [
@@ -200,19 +214,8 @@ def _steps() -> Component:
             ),
             html.Div(
                 [
-                    html.Output("", id="step-text", className="position-text"),
-                    html.Div(buttons, className="buttons", role="group", **{"aria-label": _("Steps")}),
-                    dmc.Slider(
-                        id="step-slider", min=1, max=2, step=1, value=1, label=None, thumbLabel=_("Step"), size="sm",
-                        updatemode="drag", className="position",
-                    ),
-                ],
-                className="playback steps-playback",
-            ),
-            html.Div(
-                [
                     scroller(html.Div(graph("steps"), className="sheet steps-sheet"), titled="steps-title"),
-                    html.Div([scroller(label=_("What this step touches"), id="step-table"), note]),
+                    html.Div([player, scroller(label=_("What this step touches"), id="step-table"), note]),
                 ],
                 className="steps-shown",
             ),
