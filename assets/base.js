@@ -17,6 +17,8 @@
   const changed = (next, old) => (next === undefined || next === null || next === old ? unchanged() : next);
   const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
+  const MOVED = "_dashprivate_pushstate"; // what dcc.Location listens to
+
   // Go to an address of this dashboard. Replacing leaves no step for Back to return to.
   function visit(url, replace) {
     // The editor's text is in the link, behind the #, and stays there.
@@ -24,7 +26,7 @@
     const next = url + (text ? window.location.hash : "");
     if (next === window.location.pathname + window.location.search + window.location.hash) return;
     window.history[replace ? "replaceState" : "pushState"]({}, "", next);
-    window.dispatchEvent(new CustomEvent("_dashprivate_pushstate")); // what dcc.Location listens to
+    window.dispatchEvent(new CustomEvent(MOVED));
   }
 
   // A step changes the URL without Dash, for nothing has to be asked for it. The first does at once, those that follow it
@@ -106,7 +108,7 @@
   }
 
   window.smemviz = {
-    ...{ names, ids, isConstant, pageAt, entitle, query, unchanged, changed, same, visit, visitQuery, go, goLater },
+    ...{ names, ids, MOVED, isConstant, pageAt, entitle, query, unchanged, changed, same, visit, visitQuery, go, goLater },
     ...{ triggered, clicked, handOver },
   };
 })();

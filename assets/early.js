@@ -3,7 +3,7 @@
 (function () {
   "use strict";
 
-  const { ids, names, same } = window.smemviz;
+  const { ids, names, same, MOVED } = window.smemviz;
   const HEADERS = { Accept: "application/json", "Content-Type": "application/json" };
   const isOpen = () => Boolean(document.getElementById(ids.TILE));
   const shown = (id) => (window.dash_component_api.getLayout(id) || { props: {} }).props.data;
@@ -28,7 +28,7 @@
     const answer = window.fetch(names.callbacks, { method: "POST", credentials: "same-origin", headers: HEADERS, body });
     early = { body, answer };
   }
-  for (const moved of ["_dashprivate_pushstate", "popstate"]) window.addEventListener(moved, ask);
+  for (const moved of [MOVED, "popstate"]) window.addEventListener(moved, ask);
 
   // Draw an answer, unless more was asked since.
   async function drawn(body, answering) {

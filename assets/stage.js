@@ -194,7 +194,7 @@
   }
 
   // A button that copies what to change in the file, as frame.js does; "" where that cannot be written.
-  function copying({ fix }) {
+  function copying(fix) {
     if (!fix) return "";
     const button = Object.assign(document.createElement("button"), { type: "button", className: "text-button" });
     button.textContent = gettext("Copy the fix");
@@ -205,12 +205,12 @@
   function say(was, now) {
     count(was, now, 1);
     document.body.dataset.layout = now.name; // what is counted as written says so
-    const change = now.says && gettext("{change}: {n} in excess, {before} as written", {
-      change: now.says,
-      n: written(now.excess),
-      before: written(layouts[0].excess),
-    });
-    at(ids.LAYOUT_SAYS).replaceChildren(change, ...[copying(now)].filter(Boolean));
+    const [asWritten, found] = layouts;
+    const before = written(asWritten.excess);
+    const change = now.says
+      ? gettext("{change}: {n} in excess, {before} as written", { change: now.says, n: written(now.excess), before })
+      : gettext("As written: {before} in excess", { before });
+    at(ids.LAYOUT_SAYS).replaceChildren(change, ...[copying(now.fix || (now === asWritten && found && found.fix))].filter(Boolean));
     for (const one of at(ids.LAYOUTS).querySelectorAll("input")) one.checked = one.value === now.name;
   }
 

@@ -67,7 +67,7 @@ def test_a_block_that_is_smaller_than_its_tile_is_found(found):
         assert finding.threads == ((0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0))
         assert finding.message == (
             f"{element} is read, but nothing wrote it: the block has 4 threads and {element[:6]} 1024 elements. "
-            "Make them as many, or let each thread store several."
+            "Start one thread for each element, or let each thread store several."
         )
 
 

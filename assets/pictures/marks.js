@@ -53,11 +53,14 @@ window.pictures = (function () {
     return size >= RULE.least ? size : 0;
   }
 
-  // Name the lanes of cells [{ x, y, said, kind }] in these: all of them, or none where one does not fit.
+  // Name the lanes of cells [{ x, y, said, kind }] in these, where single lanes fit; several of one cell where they do too.
   function named(cells, width, height) {
-    const size = labelSize(Math.max(0, ...cells.map(({ said }) => said.length)), width, height);
+    const single = cells.filter(({ said }) => said.length <= RULE.single);
+    const letters = Math.max(0, ...(single.length ? single : cells).map(({ said }) => said.length));
+    const size = labelSize(letters, width, height);
     if (!size) return "";
-    return cells.map(({ x, y, said, kind }) =>
+    const fits = ({ said }) => said.length <= letters || labelSize(said.length, width, height) >= size;
+    return cells.filter(fits).map(({ x, y, said, kind }) =>
       text(x + (width - 1) / 2, y + height / 2 + size * 0.36, said, kind, size)).join("");
   }
 
@@ -82,8 +85,8 @@ window.pictures = (function () {
     places.get(look).push([x, y]);
   }
 
-  // A veil over a picture: cells that are lit show through it, rimmed; a bank's others have its colour.
-  function veil(cells, { left, width, height, bank, top = (row) => row * height }, isFull, isPart) {
+  // A veil over a picture: what is lit shows through it, a bank's cells as they are, a lane's rimmed.
+  function veil(cells, { left, width, height, top = (row) => row * height }, isFull, isPart) {
     const spots = { full: [], part: [] };
     cells.forEach((one, row) => one.forEach((cell, column) => {
       const kind = cell && (isFull(cell, column) ? "full" : isPart(cell, column) && "part");
@@ -92,8 +95,7 @@ window.pictures = (function () {
     const [across, down] = [Math.max(...cells.map((one) => one.length)) * width, cells.length * height];
     const above = Math.min(top(0), top(cells.length - 1));
     const whole = `M${px(left - 1)} ${px(above - 1)}h${px(across + 2)}v${px(down + 2)}h-${px(across + 2)}z`; // frames are wider than cells
-    const part = spots.part.length ? `<path fill="var(--bank${bank})" fill-opacity="0.6" d="${spots.part.join("")}"/>` : "";
-    return `<g class="veil"><path class="cloth" d="${whole}${spots.full.join("")}"/>${part}<path class="rim" d="${spots.full.join("")}"/></g>`;
+    return `<g class="veil"><path class="cloth" d="${whole}${spots.full.join("")}${spots.part.join("")}"/><path class="rim" d="${spots.full.join("")}"/></g>`;
   }
 
   // What rows count, along the left edge, where it has room.

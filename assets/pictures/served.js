@@ -77,8 +77,8 @@
     const bins = fill(counted(banks).map((bank) => [LEFT + bank * width, 0]), width, down, 'class="idle"');
     const axes = [];
     const between = step(height * 1.1);
-    for (let number = 1; number <= rows; number += number < between ? between - 1 : between) {
-      axes.push(text(LEFT - 14, top(number - 1) + height / 2 + 4, number, "axis"));
+    for (let number = 1; number <= rows; number += number === 1 && between > 2 ? between - 1 : between) {
+      axes.push(text(LEFT - 14, Math.max(top(number - 1) + height / 2 + 4, 9), number, "axis"));
     }
     for (let bank = 0; bank < banks; bank += step(width)) {
       axes.push(text(LEFT + (bank + 0.5) * width, down + 13, bank, "axis"));
@@ -121,7 +121,7 @@
         const used = new Set(other.lanes().map(([, address]) => other.bank(address)));
         const isHere = (cell) => cell.lanes.some((lane) => those.includes(lane));
         const isFull = (cell, bank) => (other.place === request.place ? isHere(cell) : other.site.shared && used.has(bank));
-        return veil(cells, { left: LEFT, width, height, bank: only, top }, isFull, (_, bank) => bank === only);
+        return veil(cells, { left: LEFT, width, height, top }, isFull, (_, bank) => bank === only);
       },
       tables: () => [table(), banksByLane(request)],
     };

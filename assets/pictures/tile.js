@@ -170,7 +170,7 @@
       lit({ request: other, lanes: those, bank }) {
         const there = lanesIn(other, array);
         const isFull = ({ address }) => there.has(address) && there.get(address).lanes.some((lane) => those.includes(lane));
-        return veil(cells, { left: LEFT, width, height, bank }, isFull, (cell) => cell.bank === bank);
+        return veil(cells, { left: LEFT, width, height }, isFull, (cell) => cell.bank === bank);
       },
       tables: () => [
         {

@@ -9,7 +9,7 @@ from smemviz.figures.drawing.style import THEMES, Theme, ThemeName, alternative,
 from smemviz.i18n import _
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback import BankService, RequestView, bank_layout, bank_service
-from smemviz.views.grid import label_size, lane_label
+from smemviz.views.grid import fitting_names, lane_label
 from smemviz.wording.labels import lane_ranges, lanes_named
 from smemviz.wording.sentences import present
 
@@ -45,8 +45,9 @@ def draw_banks(service: BankService, banks: int, colours: Theme, *, says: str) -
     row_height = 64 if rows == 1 else 40 if rows <= 4 else 30 if rows <= 8 else 24
     lines = np.stack([y + 0.2, y - 0.22], axis=1).ravel()  # lanes above, words below
     texts = []
-    badges = np.vectorize(lane_label, otypes=[object])(lanes)
-    lanes_fit = label_size(max(map(len, badges.ravel().tolist())), PLOT_WIDTH / banks, row_height / 2)
+    badges, lanes_fit = fitting_names(
+        np.vectorize(lane_label, otypes=[object])(lanes), PLOT_WIDTH / banks, row_height / 2
+    )
     words_fit = fitting_size(max(map(len, words.ravel().tolist())), banks, row_height / 2)
     for text, line, chosen, colour, weight in (
         (badges, 0, busy & ~crowded, colours.ink, 600),

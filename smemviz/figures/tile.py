@@ -36,7 +36,7 @@ from smemviz.model.counting.costs import cached
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback import BankLayout, BankService, RequestView, bank_layout, bank_service, worst_request
 from smemviz.recordings.data import Launch
-from smemviz.views.grid import Grid, around, declared, label_size, lane_label, lanes_in, physical
+from smemviz.views.grid import Grid, around, declared, fitting_names, lane_label, lanes_in, physical
 from smemviz.wording.labels import number
 from smemviz.wording.sentences import present
 
@@ -113,7 +113,7 @@ def draw_grid(
     height = int(np.clip(len(y) * (_ROOMY if roomy else _ROW), _LOWEST, _HIGHEST))
     row = min(height / len(y), _ROOMY)
     width = PLOT_WIDTH / lanes.shape[1] * wide
-    named = label_size(max(map(len, badges_of.ravel())), width, row / 2 if roomy else row)
+    badges_of, named = fitting_names(badges_of, width, row / 2 if roomy else row)
     values = fitting_size(grid.longest, lanes.shape[1], row / 2) if lanes.size <= _MOST_VALUES else 0
     corner = (min(_MARK * lanes.shape[1] / PLOT_WIDTH, 0.3), _MARK / row)
     colliding = Marked(x, y, conflict & first)

@@ -143,7 +143,7 @@ def _unwritten_read(facts: Facts) -> Says:
     if facts["written"] <= facts["threads"] < facts["elements"]:
         return (
             english("{what}: the block has {threads} threads and {array} {elements} elements", **values),
-            english("Make them as many, or let each thread store several."),
+            english("Start one thread for each element, or let each thread store several."),
         )
     return (
         english("{what}: {written} of the {elements} elements of {array} are written", **values),

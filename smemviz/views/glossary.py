@@ -8,6 +8,7 @@ from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.hardware.operations import weakest_basis
 from smemviz.recordings.data import SECTOR_BYTES, WARP_SIZE, Launch, Space
 from smemviz.views.columns import COLUMNS, COUNTS, Column
+from smemviz.wording.labels import clauses, space_name
 
 _RULES: dict[BasisKind, str] = {
     "measured": N_("The rule for compute capability {name} applied to the addresses; it was measured."),
@@ -54,7 +55,8 @@ def _example(column: Column, launch: Launch, hardware: Hardware) -> str:
     if len(column.spaces) == 1:
         return column.text(column.of_launch(launch, hardware), nothing="")
     of_sites = {
-        space: [column.of_site(launch, site, hardware) or 0 for site in launch.sites_in(space)] for space in column.spaces
+        space: [column.of_site(launch, site, hardware) or 0 for site in launch.sites_in(space)]
+        for space in column.spaces
     }
     return clauses(*(f"{sum(values):,} {space_name(space)}" for space, values in of_sites.items()))
 

@@ -21,8 +21,9 @@ from smemviz.wording.labels import lane_ranges, number, ranges_briefly
 _FOLD = 32  # a vector up to this long is one row
 _MOST_ROWS, _MOST_COLUMNS = 64, 128
 _LINE = 128  # bytes
-# A letter's width in font sizes; the smallest and largest type, and what a frame takes of a cell, in pixels.
-RULE = {"letter": 0.62, "least": 9, "most": 13, "edges": 4, "lines": 2}
+# A letter's width in font sizes; the smallest and largest type, and what a frame takes of a cell, in pixels; how many
+# letters a single lane has, as L31.
+RULE = {"letter": 0.62, "least": 9, "most": 13, "edges": 4, "lines": 2, "single": 3}
 
 
 @dataclass(frozen=True)
@@ -251,3 +252,16 @@ def label_size(letters: float, width: float, height: float, **other: float) -> f
     room = (width - rule["edges"]) / (rule["letter"] * max(letters, 1))
     size = min(room, height - rule["lines"], rule["most"])
     return size if size >= rule["least"] else 0
+
+
+def fitting_names(names: NDArray[np.object_], width: float, height: float) -> tuple[NDArray[np.object_], float]:
+    """Return the names of lanes that fit, the others empty, and their type in pixels, 0 where single lanes do not fit.
+
+    Several lanes of one cell are named where all of it fits at the type of the others.
+    """
+    lengths = np.vectorize(len, otypes=[int])(names)
+    single = lengths[(lengths > 0) & (lengths <= RULE["single"])]
+    letters = int((single if single.size else lengths).max(initial=0))
+    size = label_size(letters, width, height)
+    room = np.array([label_size(n, width, height) for n in range(lengths.max(initial=0) + 1)])
+    return np.where((lengths <= letters) | (room[lengths] >= size), names, "").astype(object), size

@@ -187,13 +187,17 @@ def filled_note(rows: Sequence[Product]) -> str:
     )
 
 
+def _unbroken(share: float) -> str:
+    return percent(share).replace(" ", "\N{NO-BREAK SPACE}")
+
+
 def headline(rows: Sequence[Product], tile: int) -> str:
     """Say the one thing to know: how near the fastest comes to cuBLAS, or else what tiles save."""
     by_name = {row.kernel: row for row in rows}
     rated = [row for row in rows if row.of_cublas is not None]
     if rated:
         best = max(rated, key=lambda row: row.of_cublas or 0)
-        share = percent(best.of_cublas or 0)
+        share = _unbroken(best.of_cublas or 0)
         naive = by_name.get("naive")
         if naive is None or naive.of_cublas is None:
             return _("{kernel} reaches {share} of cuBLAS", kernel=best.kernel, share=share)
@@ -202,7 +206,7 @@ def headline(rows: Sequence[Product], tile: int) -> str:
             kernel=best.kernel,
             share=share,
             slow_kernel=naive.kernel,
-            slow_share=percent(naive.of_cublas),
+            slow_share=_unbroken(naive.of_cublas),
         )
     naive, tiled = by_name.get("naive"), by_name.get("tiled")
     if naive and tiled and naive.moved and tiled.moved and tiled.moved.load_sectors:

@@ -15,7 +15,7 @@ from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.recordings.findings import LAUNCH_REFUSED, MAIN_FAILED, Finding
 from smemviz.recordings.recording import Recording
 from smemviz.wording.labels import sentences
-from smemviz.wording.sentences import findings_of
+from smemviz.wording.sentences import findings_of, folded
 
 
 def closing(recording: Recording, command: str, hardware: Hardware = H200) -> str:
@@ -60,6 +60,15 @@ def first_mistake(recording: Recording, launch: Launch) -> Finding | None:
     """Return the mistake in a launch to fix first, None where there is none."""
     found = (f for f in findings_of(recording, launch) if f.kind != MAIN_FAILED and not f.harmless)
     return next(found, None)
+
+
+def alike_at(recording: Recording, launch: Launch, mistake: Finding | None) -> list[Finding]:
+    """Return what else is wrong in the line of a mistake in the same way, such as an operand on its other side."""
+    if mistake is None:
+        return []
+    key = (mistake.kind, mistake.line, mistake.parts[1])
+    told = (finding for finding, _more in folded(findings_of(recording, launch)) if finding is not mistake)
+    return [finding for finding in told if (finding.kind, finding.line, finding.parts[1]) == key]
 
 
 def reason_and_remedy(mistake: Finding) -> tuple[str, str]:

@@ -213,7 +213,7 @@ def test_an_impossible_block_is_refused_in_words_and_the_page_stays_usable(page)
     headline(page, NO_CONFLICT)
     knob(page, "BDIMX", 64)
     expect(page.locator("#error")).to_contain_text("a block of 64 x 64 x 1 has 4096 threads; a device takes 1024")
-    headline(page, "This cannot be launched")
+    headline(page, "A block of 64 x 64 x 1 has 4096 threads; a device takes 1024")
     knob(page, "BDIMX", 16)
     expect(page.locator("#error")).to_have_count(0)
     # A warp reads two columns of 16 rows, 17 words apart; words 0 and 15 * 17 + 1 = 256 share bank 0.

@@ -76,7 +76,14 @@ def test_a_kernel_shows_its_mistakes_and_their_lines(served, kernel, kind, lines
     (title,) = view_why(served, {"file": "mistakes", "kernel": kernel}, {})["why.html"]
     where = next(line for line in title.children if text(line).startswith("Line "))
     assert text(where).startswith(f"Line {first.line}: block {first.block}, thread")
-    assert len(shown["notices.html"]) == len(others)  # the first stands in the title alone
+    # The first stands in the title, and with it what has the same remedy.
+    also = [line for line in title.children if text(line).startswith("Also: ")]
+    alike = [finding for finding in others if (finding.line, finding.parts[1]) == (first.line, first.parts[1])]
+    assert [text(line).startswith(f"Also: {f.parts[0]}") for line, f in zip(also, alike, strict=True)] == [True] * len(
+        alike
+    )
+    others = [finding for finding in others if finding not in alike]
+    assert len(shown["notices.html"]) == len(others)
     for notice, finding in zip(shown["notices.html"], others, strict=True):
         assert notice.children[0].children == kind.capitalize()
         said = text(notice.children[1])
@@ -114,7 +121,7 @@ def test_the_kernels_of_the_file_are_told_apart_by_their_mistakes(served):
 def test_a_kernel_that_was_refused_says_why_and_keeps_the_way_back(served):
     shown = view_run(served, {"file": "mistakes", "kernel": "too_many_threads"})
 
-    assert shown["headline.children"] == "This cannot be launched"
+    assert shown["headline.children"] == "A block of 32 x 33 x 1 has 1056 threads; a device takes 1024"
     line = next(i for i, one in enumerate(LINES, 1) if one.startswith("    too_many_threads["))
     said = text(shown["notices.html"])
     assert said.startswith(f"mistakes.py:{line}: a block of 32 x 33 x 1 has 1056 threads; a device takes 1024.")
@@ -195,13 +202,13 @@ def test_the_card_counts_the_mistakes(served):
 @pytest.mark.browser
 def test_a_refused_kernel_leads_to_the_others_and_back(page):
     page.goto("/kernel?file=mistakes&kernel=too_many_threads")
-    headline(page, "This cannot be launched")
+    headline(page, "A block of 32 x 33 x 1 has 1056 threads; a device takes 1024")
     page.get_by_role("link", name="store_past_the_edge").click()
     headline(page, "Out of bounds on line 45")
     expect(page.locator(".source-line.mistaken")).to_contain_text("c[row, column] = total")
     expect(page.locator(".source-line.mistaken")).to_contain_text("out of bounds")
     page.get_by_role("link", name="too_many_threads").click()
-    headline(page, "This cannot be launched")
+    headline(page, "A block of 32 x 33 x 1 has 1056 threads; a device takes 1024")
 
 
 @pytest.mark.browser

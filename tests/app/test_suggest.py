@@ -34,7 +34,7 @@ def shown(filling):
 def test_the_request_that_wastes_the_most_is_explained_first(served):
     filling = view_why(served, RUN, {"theme": "light"})
     assert shown(filling) == (
-        "Stride of 32 words. Neighbouring lanes are 32 words apart, 1 row down: "
+        "As written: Stride of 32 words. Neighbouring lanes are 32 words apart, 1 row down: "
         "gcd(32, 32) = 32, so 32 lanes fall into 1 of 32 banks, 32-way."
         "Fix. Pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more), or swizzle to tile[r, c ^ r]: "
         "no excess is left at its 2 accesses, 992 before. Lesson: A pad of one · On every GPU"
@@ -44,7 +44,7 @@ def test_the_request_that_wastes_the_most_is_explained_first(served):
 def test_another_site_has_its_own_explanation_and_needs_no_fix(served):
     filling = view_why(served, RUN, {"theme": "light", "site": "0"})
     assert shown(filling) == (
-        "Neighbouring lanes are 1 word apart, 1 column right: "
+        "As written: Neighbouring lanes are 1 word apart, 1 column right: "
         "gcd(1, 32) = 1, so 32 lanes fall into 32 of 32 banks, one each. On every GPU"
     )
 
@@ -77,10 +77,12 @@ def said_first(file, kernel):
 
 @pytest.mark.parametrize("file", ["mistakes.py", "mistakes.cu"])
 def test_a_mistake_is_what_is_fixed_first_and_what_only_seems_right_is_said(file):
-    element, line = ("a_tile[0][2]", 93) if file.endswith(".cu") else ("a_tile[0, 2]", 89)
+    in_cpp = file.endswith(".cu")
+    a, b, line = ("a_tile[0][2]", "b_tile[2][0]", 93) if in_cpp else ("a_tile[0, 2]", "b_tile[2, 0]", 89)
     assert said_first(file, "corner_of_each_tile") == [
-        f"Unwritten read. {element} is read, but nothing wrote it: the block has 4 threads and a_tile 1024 elements.",
-        "Fix. Make them as many, or let each thread store several.",
+        f"Unwritten read. {a} is read, but nothing wrote it: the block has 4 threads and a_tile 1024 elements.",
+        f"Also: {b} is read, but nothing wrote it: the block has 4 threads and b_tile 1024 elements. Show the access",
+        "Fix. Start one thread for each element, or let each thread store several.",
         f"Line {line}: block (0, 0, 0), threads (0, 0, 0), (1, 0, 0), ... Show the access",
         "It stores 4 of the 1,024 elements of c, and the others keep what was there: where an earlier launch left the "
         "right result, this one seems right. Fill c with something else first, such as NaN.",

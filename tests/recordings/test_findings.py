@@ -126,7 +126,7 @@ SAMPLES = [  # kind, facts, what is wrong, and what mends it
         "unwritten_read",
         {"element": "s[5]", "array": "s", "updated": True, "written": 4, "elements": 8, "threads": 4},
         "s[5] is updated, but nothing wrote it: the block has 4 threads and s 8 elements",
-        "Make them as many, or let each thread store several.",
+        "Start one thread for each element, or let each thread store several.",
     ),
     (
         "unwritten_read",

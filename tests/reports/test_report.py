@@ -100,7 +100,7 @@ def test_a_mistake_and_its_remedy_take_the_place_of_why_a_site_costs(capsys):
     first, *others = [site["why"] for site in one["sites"]]
     (_, reason), remedy = first
     assert reason.startswith("a_tile[0, 2] is read, but nothing wrote it: the block has 4 threads")
-    assert remedy == ["Fix.", "Make them as many, or let each thread store several."]
+    assert remedy == ["Fix.", "Start one thread for each element, or let each thread store several."]
     assert all(other == first for other in others)
     print_recording(recording)
     assert "Pad the row" not in capsys.readouterr().out

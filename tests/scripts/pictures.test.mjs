@@ -4,7 +4,7 @@ import test from "node:test";
 
 import { page, plain } from "./page.mjs";
 
-const RULE = { letter: 0.62, least: 9, most: 13, edges: 4, lines: 2 };
+const RULE = { letter: 0.62, least: 9, most: 13, edges: 4, lines: 2, single: 3 };
 const { pictures } = page({ texts: { "label-rule": RULE } }).load("pictures/marks.js", "pictures/request.js");
 
 test("lanes are written as ranges, once each and in order", () => {
@@ -14,11 +14,13 @@ test("lanes are written as ranges, once each and in order", () => {
   assert.equal(pictures.badge([0, 2, 4, 6, 31]), "L0…31");
 });
 
-test("a label is as large as its cell allows, and all are left out where one does not fit", () => {
+test("a label is as large as its cell allows, and several lanes of one cell are left out where they do not fit", () => {
   const cells = (said) => [{ x: 0, y: 0, said, kind: "" }];
   assert.match(pictures.named(cells("L5"), 22, 20), /font-size="13"/);
   assert.match(pictures.named(cells("L31"), 22, 20), /font-size="9\.7"/); // (22 - 4) / (0.62 * 3)
-  assert.equal(pictures.named([...cells("L5"), ...cells("L0-31")], 22, 20), "");
+  assert.equal(pictures.named(cells("L31"), 22, 10), "");
+  assert.equal(pictures.named([...cells("L5"), ...cells("L0-31")], 22, 20), pictures.named(cells("L5"), 22, 20));
+  assert.match(pictures.named([...cells("L5"), ...cells("L0-31")], 60, 20), /L0-31/);
 });
 
 test("nothing of a name is taken for markup", () => {

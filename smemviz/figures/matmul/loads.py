@@ -53,7 +53,7 @@ def loads_bars(savings: Sequence[Saving], *, theme: ThemeName = "light") -> go.F
             x=[s.tile for s in savings],
             y=[i - 0.19 for i in range(len(savings))],
             mode="markers",
-            marker={"symbol": "line-ns", "size": 30, "line": {"width": 2.5, "color": colours.ink}},
+            marker={"symbol": "line-ns", "size": 9, "line": {"width": 2.5, "color": colours.ink}},
             hovertemplate="2 S³ / (2 S³ / T) = %{x}<extra></extra>",
         ),
     ]  # fmt: skip
@@ -139,7 +139,7 @@ def _bars(
     """Draw a bar per tile; where elements were not counted it has no length and says so."""
     pairs = [_("not counted") if None in pair else f"{pair[0]:,} → {pair[1]:,}" for pair in counts]
     texts = [
-        f"{number(round(value, 2))} x  {text}" if value else text for value, text in zip(times, pairs, strict=True)
+        f" {number(round(value, 2))} x  {text}" if value else text for value, text in zip(times, pairs, strict=True)
     ]
     hover = [_("{name}: {value}", name=name, value=text) for text in pairs]
     lengths, y = [value or 0 for value in times], [i + shift for i in range(len(times))]

@@ -51,7 +51,7 @@ def measured_sizes(sweep: Sweep, tile: int) -> list[Size]:
 
 
 def sweep_lines(sweep: Sweep | None, tile: int, *, theme: ThemeName = "light") -> go.Figure:
-    """Draw operations per second over the side of a cube, both logarithmic, each line named at its end."""
+    """Draw operations per second over the side of a cube, both logarithmic; those that stand out are named."""
     colours = THEMES[theme]
     lines = cubes(sweep, tile) if sweep else {}
     if not lines:
@@ -61,7 +61,9 @@ def sweep_lines(sweep: Sweep | None, tile: int, *, theme: ThemeName = "light") -
     bottom, top = min(rates) / 1.6, max(rates) * 1.6
     most = max(map(len, lines.values()))
     told = _told({name: points[-1].rate or 0 for name, points in lines.items()})
-    labels = [(_label(name, points, most), points[-1].rate or 1, name in told) for name, points in lines.items()]
+    labels = [
+        (_label(name, points, most), points[-1].rate or 1, True) for name, points in lines.items() if name in told
+    ]
     drawn = {name: _line(name, points, i, name in told, colours) for i, (name, points) in enumerate(lines.items())}
     return go.Figure(
         sorted(drawn.values(), key=lambda line: line.line.width),  # what is told of above the others
@@ -211,7 +213,7 @@ def roofline(
             meta=alternative(sentence),
             shapes=[_once(once, colours)],
             annotations=[
-                *_roof_labels(ridge, float32, low, high, colours),
+                *_roof_labels(ridge, float32, low, once, colours),
                 _once_label(once, bottom, colours),
                 *_names(timed, cublas, (bottom, top), colours),
             ],
@@ -284,10 +286,16 @@ def _once_label(once: float, bottom: float, colours: Theme) -> dict[str, object]
 
 
 def _roof_labels(
-    memories: Sequence[Ceiling | None], float32: Ceiling, low: float, high: float, colours: Theme
+    memories: Sequence[Ceiling | None], float32: Ceiling, low: float, once: float, colours: Theme
 ) -> list[dict[str, object]]:
     labels = [
-        _text(f"<b>float32 {_rate(float32.rate)}</b>", np.log10(high), np.log10(float32.rate * 1.3), colours, "right")
+        _text(
+            f"<b>float32 {_rate(float32.rate)}</b>",
+            np.log10(once / 1.2),
+            np.log10(float32.rate * 1.3),
+            colours,
+            "right",
+        )
     ]
     for i, ceiling in enumerate(memories):
         if ceiling:

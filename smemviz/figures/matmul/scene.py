@@ -18,7 +18,7 @@ _IDLE, _HELD, _MOVES, _READ = range(4)
 _WORDS = (N_("not touched"), N_("touched before"), N_("moves now"), N_("read now"))
 _SIGNS = {_MOVES: "▼", _READ: "●"}
 _GAP = 2.4  # cells between the matrices, where their names stand
-_CELLS_PIXELS = 680
+_CELLS_PIXELS = 640
 _NUMBERED = 16  # the widest matrix whose cells have room for a sign and a number
 _TYPE = 10  # pixels of those
 

@@ -1,5 +1,6 @@
 """What a run puts on the kernel page: headline, source, facts, and what the controls show."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from smemviz.errors import LaunchError, PlaceError, SmemvizError, UnlaunchedErro
 from smemviz.frontends.program import Program
 from smemviz.i18n import _, ngettext
 from smemviz.languages import language_of
+from smemviz.messages import say
 from smemviz.model.counting.summary import summarize
 from smemviz.model.hardware.hardware import Hardware
 from smemviz.paths import gallery
@@ -42,7 +44,7 @@ from smemviz.recordings.findings import Finding
 from smemviz.recordings.places import access_of
 from smemviz.recordings.text import lines_of
 from smemviz.views.columns import columns_in
-from smemviz.wording.first_look import first_mistake
+from smemviz.wording.first_look import alike_at, first_mistake, reason_and_remedy
 from smemviz.wording.labels import capital, finding_name, sentences
 from smemviz.wording.sentences import (
     described_where,
@@ -55,6 +57,8 @@ from smemviz.wording.sentences import (
     origin,
     rule,
 )
+
+_HEADLINE = 90  # letters
 
 RUN_PROPERTIES = (
     f"{ids.KERNELS}.html",
@@ -162,8 +166,9 @@ def _kernel_links(shown_run: ShownRun, launch: Launch | None, query: Query, hard
 
     for group in shown_run.groups():
         worst, nth = worst_of(shown_run, group, hardware)
-        current = any((other.kernel, number) == here for other, number in group)
-        add(group_name(group), launch_badge(shown_run, worst, hardware), launch_query(worst, nth), current=current)
+        shown = next((other for other, number in group if (other.kernel, number) == here), None)
+        badge = launch_badge(shown_run, shown or worst, hardware)
+        add(group_name(group), badge, launch_query(worst, nth), current=shown is not None)
     for kernel in shown_run.refused():
         current = launch is None and kernel == query.get("kernel")
         add(kernel, refused_badge(), {"kernel": kernel}, current=current)
@@ -226,7 +231,7 @@ def _notices(shown_run: ShownRun, launch: Launch, findings: Sequence[Finding], q
         folded_findings.setdefault((finding.kind, finding.line, where, finding.message), (finding, more))
     first = first_mistake(shown_run.recording, launch)
     for (kind, line, where, message), (finding, more) in folded_findings.items():
-        if finding is first:  # it stands in the title
+        if finding is first or finding in alike_at(shown_run.recording, launch, first):  # they stand in the title
             continue
         alike = first is not None and (kind, message) == (first.kind, first.message)
         parts = [
@@ -246,6 +251,19 @@ def met_at(shown_run: ShownRun, launch: Launch, mistake: Finding, query: Query) 
     more = next((more for finding, more in found if finding is mistake), 0)
     where = rich("Line {line}: {where}", line=mistake.line, where=met_by(mistake))
     return [*where, *_more_and_access(shown_run, launch, mistake, more, query)]
+
+
+def also_at(shown_run: ShownRun, launch: Launch, mistake: Finding, query: Query) -> list[Component]:
+    """Say what else is wrong in the line of the first mistake in the same way, and lead to those accesses."""
+    return [
+        html.P(
+            [
+                *rich("Also: {reason}", reason=reason_and_remedy(other)[0]),
+                *_more_and_access(shown_run, launch, other, 0, query),
+            ]
+        )
+        for other in alike_at(shown_run.recording, launch, mistake)
+    ]
 
 
 def _more_and_access(
@@ -278,7 +296,7 @@ def refusal(error: SmemvizError, before: str | None, source: str = "", file: str
     ``own`` is whether that is with the file's own constants.
     """
     unlaunched, launched = isinstance(error, UnlaunchedError), isinstance(error, LaunchError)
-    headline = _("This cannot be launched") if launched else _("This cannot be run")
+    headline = _cause(error) if launched else _("This cannot be run")
     refused = _refusal(error, _still_there(before, own) if before else "", source, file)
     return {
         "headline.children": _("How is this kernel launched?") if unlaunched else headline,
@@ -286,6 +304,14 @@ def refusal(error: SmemvizError, before: str | None, source: str = "", file: str
         "notices.html": _offer(error.offer) if isinstance(error, UnlaunchedError) and not before else refused,
         "results.className": "columns stale" if before else "columns nothing",
     }
+
+
+def _cause(error: SmemvizError) -> str:
+    """Return the first sentence of why a launch is refused; what to do follows below."""
+    what = error.what if isinstance(error, PlaceError) else str(error)
+    said = say(what) or what
+    first = re.split(r"(?<=[.。])(?:\s|$)", said, maxsplit=1)[0].rstrip(".。")
+    return capital(first) if len(first) <= _HEADLINE else _("This cannot be launched")
 
 
 def _offer(comment: str) -> Component:

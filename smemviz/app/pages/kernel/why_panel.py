@@ -12,7 +12,7 @@ from smemviz.app.components.written_html import Written
 from smemviz.app.library import Library
 from smemviz.app.pages.kernel.explaining import explaining_of
 from smemviz.app.pages.kernel.look_view import looked_at
-from smemviz.app.pages.kernel.run_view import met_at
+from smemviz.app.pages.kernel.run_view import also_at, met_at
 from smemviz.i18n import _
 from smemviz.lessons.course import lesson_of
 from smemviz.model.hardware.operations import predictable
@@ -45,7 +45,8 @@ def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
     mistake = first_mistake(view.shown_run.recording, launch)
     if mistake:
         met = met_at(view.shown_run, launch, mistake, run_query)
-        return {f"{ids.WHY}.html": [html.Div(_of_mistake(mistake, launch, met), className="why-mistake")]}
+        also = also_at(view.shown_run, launch, mistake, run_query)
+        return {f"{ids.WHY}.html": [html.Div(_of_mistake(mistake, launch, met, also), className="why-mistake")]}
     explaining = explaining_of(view.shown_run.recording, launch, view.hardware)
     site = int(launch.requests.site[now.row]) if now.row is not None else None
     other_query = {
@@ -56,7 +57,7 @@ def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
             _paragraphs(
                 _name(explaining, i),
                 explaining.site(i),
-                _lesson(launch, i),
+                _lesson(launch, i, explaining.site(i)),
                 _on_every_gpu(run_query, other_query, launch, i, now.block),
             ),
             hidden=i != site,
@@ -67,12 +68,17 @@ def view_why(library: Library, run_query: Query, look_query: Query) -> Filling:
     return {f"{ids.WHY}.html": sites}
 
 
-def _of_mistake(mistake: Finding, launch: Launch, met: list[Component | str]) -> list[Component]:
-    """Say why a mistake is one, how to fix it, where it was ``met``, and what of a result only seems right."""
+def _of_mistake(mistake: Finding, launch: Launch, met: list[Component | str], also: list[Component]) -> list[Component]:
+    """Say why a mistake is one, what is ``also`` wrong there, how to fix it, where it was ``met``, what seems right."""
     reason, remedy = reason_and_remedy(mistake)
     lines = [(capital(_("{pattern}.", pattern=finding_name(mistake.kind))), reason), (_("Fix."), remedy)]
+    reason_line, *remedy_line = (
+        html.P(rich("{before} {after}", before=html.Strong(head), after=text)) for head, text in lines if text
+    )
     return [
-        *(html.P(rich("{before} {after}", before=html.Strong(head), after=text)) for head, text in lines if text),
+        reason_line,
+        *also,
+        *remedy_line,
         *(html.P(text, className="note") for text in [met, left_alone(launch)] if text),
     ]
 
@@ -86,7 +92,7 @@ def _name(explaining: Explaining, i: int) -> str:
     return name(explained.patterns[0][0]) if explained.patterns else explained.pattern
 
 
-def _paragraphs(title: str, explained: Explained, lesson: Component, link: Component | None) -> list[Component]:
+def _paragraphs(title: str, explained: Explained, lesson: Component | None, link: Component | None) -> list[Component]:
     """Say in a sentence why the site costs what it costs, and in another what would fix it, with what teaches that."""
     heading = capital(_("{pattern}.", pattern=title)) if title else ""
     lines = [(heading, explained.because), (_("Fix."), explained.fix)]
@@ -95,16 +101,21 @@ def _paragraphs(title: str, explained: Explained, lesson: Component, link: Compo
         for head, text in lines
         if text
     ]
-    if explained.fix:
+    written = html.Span([capital(_("as written:")), " "], className="as-written")  # while another layout is shown
+    paragraphs[0].children = [written, *paragraphs[0].children]
+    if lesson is not None:
         paragraphs[-1].children = [*paragraphs[-1].children, " ", lesson]
     if link is not None:
-        paragraphs[-1].children = [*paragraphs[-1].children, " · " if explained.fix else " ", link]
+        paragraphs[-1].children = [*paragraphs[-1].children, " · " if lesson is not None else " ", link]
     return paragraphs
 
 
-def _lesson(launch: Launch, site: int) -> Component:
-    """Link the lesson on the way in which a site can be wasteful."""
-    lesson = lesson_of("sectors" if launch.sites[site].space == "global" else "padding")
+def _lesson(launch: Launch, site: int, explained: Explained) -> Component | None:
+    """Link the lesson on the way in which a site is wasteful, None where none teaches its fix."""
+    of_sectors = launch.sites[site].space == "global"
+    if not explained.fix or not (of_sectors or explained.pad or explained.swizzle):
+        return None
+    lesson = lesson_of("sectors" if of_sectors else "padding")
     return html.A(_("Lesson: {title}", title=_(lesson.title)), href=f"{LEARN}/{lesson.slug}")
 
 

@@ -12,7 +12,7 @@ from smemviz.app.components.connect import fill, of_script
 from smemviz.app.components.frames import Tab, icon_button, origin, page_head, scroller, tabbed, text_button
 from smemviz.app.components.graph import download, graph
 from smemviz.app.components.launches import Filling, Query
-from smemviz.app.page import Page, Services
+from smemviz.app.page import Address, Page, Services
 from smemviz.app.pages.matmul.matmul_data import (
     DEFAULT_PICTURED,
     FILE,
@@ -37,9 +37,9 @@ from smemviz.app.pages.matmul.matmul_view import (
     view_saved,
     view_step,
 )
-from smemviz.errors import InputError
+from smemviz.errors import InputError, SmemvizError
 from smemviz.i18n import N_, _
-from smemviz.views.matmul_products import HALVES, HELD_BACK, MERGED, NO_INTEGER_BLAS, REGISTERS
+from smemviz.views.matmul_products import HALVES, HELD_BACK, MERGED, NO_INTEGER_BLAS, REGISTERS, headline, products
 
 POLL_MILLISECONDS = 500
 
@@ -51,7 +51,10 @@ _ROOFLINE_NOTE = N_(
     "Bytes are those of the sectors that the warps request; caches serve many of them, so a kernel may stand above the "
     "line of the memory. cuBLAS is drawn as if each element moved once, because its traffic was not counted."
 )
-_SWEEP_NOTE = N_("Both axes are logarithmic. Matrices stay in the caches where they fit: launches follow each other.")
+_SWEEP_NOTE = N_(
+    "Both axes are logarithmic. Grey lines are the other kernels: point at one for its name. Matrices stay in the "
+    "caches where they fit: launches follow each other."
+)
 _QUOTED_NOTE = N_(
     "With copies: both matrices are copied to the card, the kernel runs, and the result is copied back, from pageable "
     "memory. From scratch adds the first use of the card by a process and the compilation of the kernel at its first "
@@ -65,14 +68,14 @@ _STEPS_NOTE = N_(
 _CONTROLS = {"type": "product-control", "name": ALL}
 
 
-def matmul_page() -> Component:
-    """Lay out the page; callbacks fill it."""
+def matmul_page(query: Query | None = None, data: Products | None = None) -> Component:
+    """Lay out the page; callbacks fill it. Where cuBLAS was timed its headline needs nothing that has to run."""
     return html.Div(
         [
             page_head(
                 "products",
                 _("Matrix multiplication"),
-                _("The product of two matrices"),
+                _first_headline(query or {}, data) or _("The product of two matrices"),
                 id="products-title",
             ),
             *(html.Div(id=f"products-{name}", role="status", className="notices") for name in ("notices", "refusal")),
@@ -100,6 +103,16 @@ def matmul_page() -> Component:
         ],
         id=ids.MATMUL_PAGE,
     )  # fmt: skip
+
+
+def _first_headline(query: Query, data: Products | None) -> str:
+    try:
+        state = ProductState.read(query, data.recorded) if data else None
+    except SmemvizError:  # the page says it
+        return ""
+    sweep = data.recorded if data else None
+    rows = products(state.size, state.tile, {}, sweep) if state else ()
+    return headline(rows, state.tile) if state and any(row.of_cublas for row in rows) else ""
 
 
 def _tables() -> tuple[Tab, ...]:
@@ -337,4 +350,8 @@ def _add_browser_callbacks(app: Dash) -> None:
     )
 
 
-PAGE = Page(MATMUL, N_("Matrix product"), lambda services, address: matmul_page(), register, link=N_("Matmul"))
+def _lay_out(services: Services, address: Address) -> Component:
+    return matmul_page(address.run, Products(services.job, services.texts))
+
+
+PAGE = Page(MATMUL, N_("Matrix product"), _lay_out, register, link=N_("Matmul"))
