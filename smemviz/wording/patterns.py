@@ -14,7 +14,7 @@ from smemviz.model.hardware.operations import effect_of, operation
 from smemviz.model.playback import BankService
 from smemviz.recordings.data import Site
 from smemviz.recordings.vocabulary import POPULATION_COUNT
-from smemviz.wording.labels import clauses, count, lane_ranges, names
+from smemviz.wording.labels import clauses, count, lane_ranges
 
 _NAMES = {
     "one lane": N_("one lane"),
@@ -166,8 +166,7 @@ def _columns(step: int) -> str:
 
 def _groups(levels: tuple[Level, ...]) -> str:
     if len(levels) > 2:
-        strides = names(*map(_long, levels))
-        return _("the lanes lie in {n} strides, one within the other: {strides}", n=len(levels), strides=strides)
+        return _("the lanes lie in {n} strides, one within the other", n=len(levels))
     inner, outer = levels
     if inner.stride:
         within = _("lanes in groups of {lanes} are {distance} apart", lanes=inner.lanes, distance=_long(inner))

@@ -55,10 +55,10 @@ def test_the_time_of_a_recording_is_labelled_with_its_card(page):
     )
     assert facts(page) == {
         "median": "1.250 µs",
-        "95 % interval": "1.248 to 1.252 µs",
+        "95 % interval": "1.248 µs to 1.252 µs",
         "floor": "0.500 µs",
         "net": "0.750 µs",
-        "5th to 95th percentile": "1.246 to 1.254 µs",
+        "5th to 95th percentile": "1.246 µs to 1.254 µs",
         "samples": "5 of 400 launches",
     }
     expect(page.locator("#impact")).to_have_text(

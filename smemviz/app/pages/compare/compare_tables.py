@@ -72,7 +72,7 @@ def compare_table(rows: Sequence[Row], links: Sequence[Query]) -> list[Component
     alike = [(head, cell) for head, cell, other in zip(heads, body[0], differs, strict=True) if not other]
     said = [f"{clause(head)} {getattr(cell, 'children', cell)}" for head, cell in alike]
     note = [html.P(_("The same in all: {facts}.", facts=clauses(*said)), className="note")] if said else []
-    return [table("compare stacked", _("Launches side by side"), list(compress(heads, differs)), rows_shown), *note]
+    return [table("compare", _("Launches side by side"), list(compress(heads, differs)), rows_shown), *note]
 
 
 def _row(row: Row, link: Query, kinds: Sequence[str]) -> list[object]:

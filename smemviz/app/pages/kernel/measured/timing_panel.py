@@ -133,9 +133,7 @@ def _facts(measured: Measured) -> list[Component]:
         *_median(time),
         fact(_("floor"), duration(time.floor_us), "floor"),
         fact(_("net"), duration(time.net_us), "floor"),
-        fact(
-            _("5th to 95th percentile"), _("{low:.5g} to {high:.5g} µs", low=time.p5_us, high=time.p95_us), "interval"
-        ),
+        fact(_("5th to 95th percentile"), _span(time.p5_us, time.p95_us), "interval"),
         _samples(time),
     ]
 
@@ -143,8 +141,12 @@ def _facts(measured: Measured) -> list[Component]:
 def _median(time: Timing | Clocked) -> list[Component]:
     return [
         fact(_("median"), duration(time.median_us), "median"),
-        fact(_("95 % interval"), _("{low:.5g} to {high:.5g} µs", low=time.low_us, high=time.high_us), "interval"),
+        fact(_("95 % interval"), _span(time.low_us, time.high_us), "interval"),
     ]
+
+
+def _span(low: float, high: float) -> str:
+    return _("{low} to {high}", low=duration(low), high=duration(high))
 
 
 def _samples(time: Timing | Clocked) -> Component:
