@@ -10,15 +10,15 @@ PADDED = "/kernel?file=square&kernel=set_row_read_col_pad&site=0&warp=0&step=0"
 
 
 def lit(page, figure):
-    """Return how many cells of a picture are rimmed, and how many others have the colour of the bank."""
-    counts = page.evaluate(
-        """(figure) => ["rim", "part"].map((kind) => {
-          const path = document.querySelector(`#${figure} .veil ${kind === "rim" ? ".rim" : "[fill]"}`);
+    """Return how many cells of a picture are rimmed, and how many others are not veiled."""
+    rimmed, cloth = page.evaluate(
+        """(figure) => [".rim", ".cloth"].map((kind) => {
+          const path = document.querySelector(`#${figure} .veil ${kind}`);
           return path ? (path.getAttribute("d").match(/M/g) || []).length : 0;
         })""",
         figure,
     )
-    return counts[0], counts[1]
+    return rimmed, cloth - 1 - rimmed
 
 
 def point_at_bank(page, bank):
