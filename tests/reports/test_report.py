@@ -125,7 +125,7 @@ def test_the_source_has_its_sites_in_the_lines_and_what_each_line_costs_beside_i
 
 def test_accesses_that_no_letters_are_left_for_stand_beside_the_line(square):
     launch = square["set_row_read_row"]
-    twice = replace(launch, sites=(*launch.sites, replace(launch.sites[0], calls=((7, 0),))))
+    twice = replace(launch, sites=(*launch.sites, replace(launch.sites[0], calls=((7, 0),))), hardware=())
     (one,) = data_of(page_of(replace(square, launches=(twice,))))["launches"]
     ((said,),) = [beside for _number, _parts, beside, *_rest in one["files"][0]["lines"] if beside]
     assert said == [len(launch.sites), "line 7"]
