@@ -39,7 +39,7 @@ def gallery() -> list[Path]:
 
 def every_gallery() -> list[Path]:
     """Return the files of the whole gallery, in the order of their cards."""
-    return [*gallery(), *triton_gallery(), *cute_gallery(), *hopper_gallery()]
+    return [*gallery(), *hopper_gallery(), *triton_gallery(), *cute_gallery()]
 
 
 def triton_gallery() -> list[Path]:

@@ -5,6 +5,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import Any, ClassVar, Literal, Self
 
 from smemviz.errors import ConstantError, InputError
@@ -213,3 +214,10 @@ def digests(program: Program) -> dict[str, str]:
     shared += [f"{c.name} = {c.text}" for c in program.constants.values() if c.name not in (*SIZE_CONSTANTS, "TILE")]
     texts = {name: "\n".join([*shared, text]) for name, text in kernels.items()}
     return {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in texts.items()}
+
+
+def first_comment(source: str) -> str:
+    """Return the first paragraph of the comment that a text begins with, "" where it says what to launch."""
+    lines = takewhile(lambda line: line.startswith("//") and line.strip("/ "), source.splitlines())
+    words = " ".join(line.strip("/ ") for line in lines)
+    return "" if words.startswith("smemviz:") else words

@@ -175,7 +175,7 @@ def test_a_card_folds_the_rest_of_many_kernels_and_its_picture_is_there_at_once_
 
 def test_the_card_of_a_recording_says_that_it_is_one() -> None:
     library = Library([RECORDINGS / "square.smem.npz", kernels_dir() / "reverse.py"])
-    titles = [text(part) for part in parts(gallery_page(library)) if isinstance(part, html.H2)]
+    titles = [text(part) for part in parts(gallery_page(library)) if isinstance(part, html.H3)]
     assert titles == ["square recording", "reverse"]
 
 
@@ -233,7 +233,7 @@ def test_the_editor_opens_on_a_short_kernel_with_a_conflict_and_its_fix(texts: T
 
 
 def test_what_a_newcomer_reads_first_says_what_its_numbers_mean() -> None:
-    assert "and the lanes wait for each other. That is a bank conflict." in text(heading(editor=False))
+    assert "and the lanes wait for each other: a bank conflict, 32-way." in text(heading(editor=False))
     assert "drop a .py or .cu file" in text(heading(editor=True))
     assert "drop" not in text(heading(editor=False))  # nobody may write kernels there
     fixes = sum(task_after(lesson.slug) is not None for lesson in LESSONS)

@@ -28,15 +28,15 @@ def test_lanes_queue_down_a_column_and_find_a_bank_each_along_a_row(page):
     settle(page)
     expect(page.locator("#page .cards")).to_be_attached()
     told = page.locator("#page .strip [role=status]:not(.brought)")
-    expect(told).to_have_text("32 wavefronts for one load", use_inner_text=True)
+    expect(told).to_have_text("32 wavefronts to read 32 words", use_inner_text=True)
     assert places(page) == (1, 32)
     page.get_by_role("button", name="along a row").click()
-    expect(told).to_have_text("1 wavefront for one load", use_inner_text=True)
+    expect(told).to_have_text("1 wavefront to read 32 words", use_inner_text=True)
     page.wait_for_timeout(100)
     assert places(page) == (32, 1)
     axe(page)
-    page.get_by_role("link", name="Start: what a bank is").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("What a bank is")
+    page.get_by_role("link", name="Start: why shared memory").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Why shared memory")
 
 
 PASTE = """(text) => {

@@ -213,3 +213,8 @@ def test_shapes_that_a_text_does_not_tell_are_left_out():
     )
     known = {one.name: (one.sizes, one.dynamic, one.element.lanes) for one in declared_shared(text)}
     assert known == {"a": ((128, 64, 16), False, 4), "c": ((4,), True, 1)}
+
+
+def test_a_file_says_what_somebody_wrote_above_what_the_compiler_did(tmp_path):
+    for first, summary in (("// A tile,\n// turned.\n//\n", "A tile, turned."), ("//\n// Generated\n", ""), (LAUNCH, "")):
+        assert read_program(of(tmp_path, first + LAUNCH + PTX)).summary == summary

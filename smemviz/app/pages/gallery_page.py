@@ -20,26 +20,37 @@ from smemviz.errors import SmemvizError
 from smemviz.figures.drawing.style import THEMES
 from smemviz.figures.tile import thumbnail
 from smemviz.i18n import N_, _
-from smemviz.lessons.banks import BANK
+from smemviz.lessons.course import LESSONS
 from smemviz.model.hardware.hardware import H200, Hardware
 from smemviz.model.playback import worst_request
+from smemviz.paths import cute_gallery, gallery, hopper_gallery, triton_gallery
 from smemviz.recordings.data import Launch
 from smemviz.wording.labels import clause, count, degree_name
 from smemviz.wording.sentences import facts, present, provenance
 
+_GROUPS = (  # in the order of their cards; files of others stand under no title
+    ("Numba", gallery),
+    ("CUDA C++", hopper_gallery),
+    (N_("Triton and CuTe DSL"), lambda: [*triton_gallery(), *cute_gallery()]),
+)
 _MOST = 6  # kernels that a card lists before the rest is folded
 
 
 def gallery_page(library: Library, *, editor: bool = False, kept: Mapping[str, KeptCard] | None = None) -> html.Div:
     """Lay out the gallery, with cards made anew but for those that are kept; with an editor, files can be brought."""
     notes: dict[str, list[str]] = {}  # where the requests of files come from and how they are counted -> the files
-    cards: list[Component | Markup] = []
+    group_of = {path: title for title, files in _GROUPS for path in files()}
+    groups: dict[str, list[Component | Markup]] = {}
     for file in card_files(library):
         card, note = (kept or {}).get(file) or _card_and_note(library, file)
-        cards.append(card)
+        groups.setdefault(group_of.get(library.path_of(file), ""), []).append(card)
         if note:  # else its card says why nothing is shown
             notes.setdefault(note, []).append(file)
-    return html.Div([heading(editor=editor), html.Div(cards, className="cards"), _origins(notes), _own_files()])
+    parts: list[Component] = []
+    for group, cards in groups.items():
+        parts += [html.H2(_(group), className="card-group")] * bool(group and len(groups) > 1)
+        parts.append(html.Div(cards, className="cards"))
+    return html.Div([heading(editor=editor), *parts, _origins(notes), _own_files()])
 
 
 def first_gallery(library: Library, *, editor: bool) -> list[Component]:
@@ -112,13 +123,15 @@ def _strip(*, editor: bool) -> Component:
     """Show 32 lanes in their banks, at once or in a queue; a style sheet moves them when a button is pressed."""
     lanes = H200.banks
     memory = _(
-        "A GPU runs threads 32 at a time, and each of the 32 is a lane. They share a small, fast memory that is cut "
-        "into {banks}: in a turn, called a wavefront, each bank gives one word of 4 bytes.",
+        "A GPU runs the threads of a block 32 at a time, and each of the 32 is a lane. The block shares a small, fast "
+        "memory that is cut into {banks}: in a turn, called a wavefront, each bank gives one word of 4 bytes, such as "
+        "one float.",
         banks=count(lanes, "bank"),
     )
     conflict = _(
         "Along a row of an array, 32 words wide, every lane finds a bank of its own. Down a column all 32 words lie in "
-        "one bank, and the lanes wait for each other. That is a bank conflict."
+        "one bank, and the lanes wait for each other: a bank conflict, 32-way. It takes 32 wavefronts where 1 would "
+        "do, 31 in excess."
     )
     ways = {"row": (_("along a row"), "tile[0, lane]"), "column": (_("down a column"), "tile[lane, 0]")}
     buttons = []
@@ -126,14 +139,19 @@ def _strip(*, editor: bool) -> Component:
         state = {"data-way": way, "aria-pressed": "true" if way == "column" else "false"}
         buttons.append(html.Button([name, " ", html.Code(read)], type="button", className="text-button", **state))
     costs = {"row": count(1, "wavefront"), "column": count(lanes, "wavefront")}
-    start = html.A(_("Start: {lesson}", lesson=clause(_(BANK.title))), href=f"{LEARN}/{BANK.slug}", className="start")
+    first = LESSONS[0]
+    start = html.A(_("Start: {lesson}", lesson=clause(_(first.title))), href=f"{LEARN}/{first.slug}", className="start")
     told = html.Div(
         [
             html.P(memory),
             html.P(conflict),
             html.Div(buttons, className="ways", role="group", **{"aria-label": _("How lanes go through an array")}),
             html.P(
-                [*(html.Strong(cost, className=f"of-{way}") for way, cost in costs.items()), " ", _("for one load")],
+                [
+                    *(html.Strong(cost, className=f"of-{way}") for way, cost in costs.items()),
+                    " ",
+                    _("to read 32 words"),
+                ],
                 role="status",
             ),
             html.P(start, className="first"),
@@ -144,7 +162,13 @@ def _strip(*, editor: bool) -> Component:
     queue = html.Div([html.I(style={"--i": i}) for i in range(lanes)], className="lanes")
     numbers = html.Div([html.Span(str(bank)) for bank in range(lanes)], className="bank-numbers")
     bins = html.Div(
-        [queue, numbers, html.P(_("bank; each bar is a lane"), className="note")],
+        [
+            html.P(_("tile, 32 x 32 words: each column above its bank"), className="note"),
+            html.Div(className="array"),
+            queue,
+            numbers,
+            html.P(_("bank; each bar is a lane"), className="note"),
+        ],
         className="bins",
         **{"aria-hidden": "true"},
     )
@@ -164,7 +188,7 @@ def _legend() -> Component:
 def _card(library: Library, file: str, shown_run: ShownRun | SmemvizError) -> Component:
     if isinstance(shown_run, SmemvizError):
         why = notice(translated(str(shown_run)), _("This file cannot be shown"), kind="wrong")
-        return html.Article([html.H2(file), why], className="card")
+        return html.Article([html.H3(file), why], className="card")
     hardware = _hardware(shown_run)
     launches = shown_run.recording.launches
     worst, nth = worst_of(shown_run, shown_run.numbered(), hardware)
@@ -174,15 +198,15 @@ def _card(library: Library, file: str, shown_run: ShownRun | SmemvizError) -> Co
         *(_kernel(file, shown_run, group, hardware) for group in shown_run.groups()),
         *(_refused(file, kernel) for kernel in shown_run.refused()),
     ]
-    compare = f"{COMPARE}?" + urlencode({"file": file})
+    words, compare = _("Compare the kernels of {file}", file=file), f"{COMPARE}?" + urlencode({"file": file})
     return html.Article(
         [
             html.Div(_pictures(worst, hardware), className="thumbnail"),
-            html.H2([html.A(file, href=_href(file, worst, nth), className="card-link"), *_kind(library, file)]),
+            html.H3([html.A(file, href=_href(file, worst, nth), className="card-link"), *_kind(library, file)]),
             html.P(shown_run.program.summary, className="summary", lang="en"),
             html.P(_in_short(shown_run, degree, excess), className="worst"),
             *_kernels(kernels),
-            html.A(_("Compare the kernels of {file}", file=file), href=compare, className="compare-link"),
+            *([html.A(words, href=compare, className="compare-link")] if len(kernels) > 1 else []),
         ],
         className="card",
     )

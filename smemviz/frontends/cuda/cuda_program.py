@@ -16,7 +16,7 @@ from smemviz.frontends.cuda.device_text import device_texts
 from smemviz.frontends.cuda.includes import Missing, own_headers
 from smemviz.frontends.cuda.text.cuda_functions import Function, find_functions
 from smemviz.frontends.cuda.text.lexing import code, scan
-from smemviz.frontends.program import Constant, Program
+from smemviz.frontends.program import Constant, Program, first_comment
 from smemviz.languages import CUDA_CPP, Spelling
 from smemviz.messages import english
 from smemviz.recordings.vocabulary import ConstantValue
@@ -51,12 +51,7 @@ class CudaProgram(Program):
     @property
     def summary(self) -> str:
         """What the file says of itself in the first paragraph of the comment that it begins with."""
-        lines = []
-        for line in self.source.splitlines():
-            if not line.startswith("//") or not line.strip("/ "):
-                break
-            lines.append(line.strip("/ "))
-        return " ".join(lines)
+        return first_comment(self.source)
 
     def with_compiler(self, options: Sequence[str], folders: Sequence[str], before: Sequence[str]) -> CudaProgram:
         """Return the program as it is compiled with options, with more folders of headers, and headers read first."""

@@ -15,7 +15,7 @@ from smemviz.frontends.cuda.cuda_program import kernel_named
 from smemviz.frontends.cuda.launches import LaunchPlan, plan_of, unlaunched
 from smemviz.frontends.cuda.shapes import SharedDeclaration
 from smemviz.frontends.cuda.text.cuda_functions import Function
-from smemviz.frontends.program import Constant, Program
+from smemviz.frontends.program import Constant, Program, first_comment
 from smemviz.frontends.ptx.shared_shapes import declared_shared
 from smemviz.languages import CUDA_CPP, PTX, is_kernel_file, language_of
 from smemviz.messages import english
@@ -45,8 +45,8 @@ class PtxProgram(Program):
 
     @property
     def summary(self) -> str:
-        """Nothing: what a compiler writes says nothing of itself."""
-        return ""
+        """What somebody wrote above what the compiler says, which begins with an empty line."""
+        return first_comment(self.source)
 
     @property
     def has_main(self) -> bool:
