@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from smemviz.i18n import N_, _, pgettext
 from smemviz.model.hardware.compute_capability import blocks_per_multiprocessor
 from smemviz.model.layout.array_requests import array_requests
-from smemviz.model.layout.code import code
+from smemviz.model.layout.code import NAMES, code, index_code
 from smemviz.model.layout.layouts import Layout
 from smemviz.model.layout.search import LayoutFix, beats, search, suggest
+from smemviz.model.layout.swizzles import Xor
 from smemviz.recordings.data import WARP_SIZE
 from smemviz.views.layout_lab import SetUp
 from smemviz.wording.labels import clauses
@@ -68,12 +69,14 @@ def _kind(fix: LayoutFix[Layout]) -> tuple[type, bool]:
 
 
 def layout_text(layout: Layout) -> str:
-    """Name what a layout does to the plain array: ``pad 1``, ``xor 5 0 0``."""
-    if layout.pad and layout.swizzle:
-        return clauses(_("pad {pad}", pad=layout.pad), layout.swizzle.text)
-    if layout.swizzle:
-        return layout.swizzle.text
-    return _("pad {pad}", pad=layout.pad) if layout.pad else pgettext("layout", "plain")
+    """Name what a layout does to the plain array: ``pad 1``, ``xor 5 0 0 (column ^ row)``."""
+    done = [_("pad {pad}", pad=layout.pad)] if layout.pad else []
+    if isinstance(layout.swizzle, Xor):
+        column = index_code(layout, NAMES[len(layout.shape)]).rpartition(", ")[2]
+        done.append(f"{layout.swizzle.text} ({column})")
+    elif layout.swizzle:
+        done.append(layout.swizzle.text)
+    return clauses(*done) if done else pgettext("layout", "plain")
 
 
 def layouts_text(rows: Sequence[LayoutRow]) -> str:

@@ -316,12 +316,12 @@ def test_a_late_answer_to_an_older_text_replaces_nothing(page):
 
 @pytest.mark.browser
 def test_badges_of_a_line_that_leaves_no_room_stand_below_it(page):
-    page.set_viewport_size({"width": 1440, "height": 900})
+    page.set_viewport_size({"width": 1200, "height": 900})
     page.goto("/editor?file=square")
     line = page.locator(".cm-line", has_text="out[idx] = tile[ty, tx]").first
     line.scroll_into_view_if_needed()
     below = page.locator("div.line-badges").first
-    for width, fits in ((1440, False), (1024, True), (400, False)):
+    for width, fits in ((1200, False), (1024, True), (400, False)):
         page.set_viewport_size({"width": width, "height": 900})
         expect(line.locator(".badge")).to_have_count(2 * fits)
         if fits:

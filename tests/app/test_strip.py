@@ -26,7 +26,7 @@ def test_lanes_queue_down_a_column_and_find_a_bank_each_along_a_row(page):
     page.emulate_media(reduced_motion="reduce")
     page.goto("/")
     settle(page)
-    expect(page.locator("#page .cards")).to_be_attached()
+    expect(page.locator("#page .cards").first).to_be_attached()
     told = page.locator("#page .strip [role=status]:not(.brought)")
     expect(told).to_have_text("32 wavefronts to read 32 words", use_inner_text=True)
     assert places(page) == (1, 32)

@@ -216,5 +216,9 @@ def test_shapes_that_a_text_does_not_tell_are_left_out():
 
 
 def test_a_file_says_what_somebody_wrote_above_what_the_compiler_did(tmp_path):
-    for first, summary in (("// A tile,\n// turned.\n//\n", "A tile, turned."), ("//\n// Generated\n", ""), (LAUNCH, "")):
+    for first, summary in (
+        ("// A tile,\n// turned.\n//\n", "A tile, turned."),
+        ("//\n// Generated\n", ""),
+        (LAUNCH, ""),
+    ):
         assert read_program(of(tmp_path, first + LAUNCH + PTX)).summary == summary

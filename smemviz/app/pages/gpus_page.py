@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from itertools import groupby
 
 import dash_mantine_components as dmc
 from dash import Dash, Input, dcc, html
@@ -31,7 +31,7 @@ from smemviz.recordings.data import WARP_SIZE
 from smemviz.recordings.measured import Calibration
 from smemviz.views.across_gpus import GPU_HEADS, GpuRow, comparable, gpu_rows, gpus_headline
 from smemviz.views.layout_lab import access_text, picture
-from smemviz.wording.labels import operation_name
+from smemviz.wording.labels import names, operation_name
 
 _KINDS = {"measured": N_("measured"), "documented": N_("documented"), "assumed": N_("assumed")}
 GPUS_PROPERTIES = ("gpus-headline.children", "gpus-origin.children", "gpus-notices.children", "gpus-table.children")
@@ -159,7 +159,7 @@ def _origin(compared: ComparedAccess) -> list[Component | str]:
     access, gpu = dcc.Link(compared.name, href=compared.href), comparable(compared.access, compared.hardware)
     if gpu is None:
         return rich("{access}.", access=access)
-    return rich("{access}; compared with {gpu}.", access=access, gpu=gpu.name)
+    return rich("{access}; compared with {gpu}.", access=access, gpu=f"{gpu.row.family} ({gpu.name})")
 
 
 def _calibrations() -> tuple[list[Calibration], list[str]]:
@@ -181,7 +181,7 @@ def _table(rows: Sequence[GpuRow], query: Query) -> Component:
     looks = ("", "number", "number", "number", "words", "words")
     most = max(map(_wavefronts, rows), default=0)
     usual = next((row.numbers for row in rows if row.reference), ())
-    body = (_row(row, query, most, is_usual=row.numbers == usual) for row in rows)
+    body = (_row(list(alike), query, most, is_usual=key[0] == usual) for key, alike in groupby(rows, _told))
     return table("gpus-table", _("One access on every GPU"), heads, body, looks)
 
 
@@ -189,14 +189,20 @@ def _wavefronts(row: GpuRow) -> int:
     return int(row.numbers[0].replace(",", "")) if row.numbers else 0
 
 
-def _row(row: GpuRow, query: Query, most: int, *, is_usual: bool) -> Component:
+def _told(row: GpuRow) -> tuple[object, ...]:
+    """Return what a row tells: neighbours that tell the same are one."""
+    return row.numbers, row.difference, row.basis, row.quoted, row.card and row.name
+
+
+def _row(alike: Sequence[GpuRow], query: Query, most: int, *, is_usual: bool) -> Component:
     """Lay out a row; a bar says what its wavefronts are of the most, and what is as usual steps back."""
-    name: Any = html.Strong(row.name)
-    if not row.card and not row.reference and row.numbers:
-        rest = {name: value for name, value in query.items() if name not in ("theme", "cc")}
-        href = f"{GPUS}?{query_of(rest | {'cc': row.hardware.key})}"
-        name = dcc.Link(row.name, href=href, title=_("Compare with {gpu}", gpu=row.name))
-    head = html.Th([name, html.Span(row.capabilities, className="unit")], scope="row")
+    row = alike[0]
+    linked = [part for one in alike for part in (", ", _named(one, query))][1:]
+    capabilities = row.capabilities
+    if len(alike) > 1:
+        newest = row.capabilities.rpartition(names("", ""))[2]
+        capabilities = _("{oldest} to {newest}", oldest=alike[-1].hardware.row.name, newest=newest)
+    head = html.Th([*linked, html.Span(capabilities, className="unit")], scope="row")
     basis: list[Component] = []
     if row.kind:
         basis = [html.Span(_(_KINDS[row.kind]), className=f"verdict {row.kind}"), html.Span(row.basis)]
@@ -211,6 +217,15 @@ def _row(row: GpuRow, query: Query, most: int, *, is_usual: bool) -> Component:
     marks = (("reference", row.reference), ("calibrated", row.card), ("usual", is_usual))
     kinds = [name for name, is_so in marks if is_so]
     return html.Tr([head, *cells, *cells_of_words], className=" ".join(kinds))
+
+
+def _named(row: GpuRow, query: Query) -> Component:
+    """Name a row, which leads to the comparison with it."""
+    if row.card or row.reference or not row.numbers:
+        return html.Strong(row.name)
+    rest = {name: value for name, value in query.items() if name not in ("theme", "cc")}
+    href = f"{GPUS}?{query_of(rest | {'cc': row.hardware.key})}"
+    return dcc.Link(row.name, href=href, title=_("Compare with {gpu}", gpu=row.name))
 
 
 PAGE = Page(GPUS, N_("GPUs"), lambda services, address: gpus_page(), register, link=N_("GPUs"))

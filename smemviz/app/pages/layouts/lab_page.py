@@ -53,11 +53,8 @@ def lab_page() -> Component:
             examples(LAB),
             html.Div(
                 [
-                    html.Div([_form(side) for side in SIDES], className="lab-forms"),
-                    html.Div(
-                        [_look(), html.Div([_results(side) for side in SIDES], className="lab-pair")],
-                        className="lab-shown",
-                    ),
+                    html.Div([*(part for side in SIDES for part in _form(side)), _look()], className="lab-forms"),
+                    html.Div([_results(side) for side in SIDES], className="lab-pair lab-shown"),
                 ],
                 className="lab-main",
             ),
@@ -98,7 +95,8 @@ def button(side: str, name: str, at: int = 0) -> dict[str, Any]:
     return {"type": "lab-button", "side": side, "name": name, "at": at}
 
 
-def _form(side: str) -> Component:
+def _form(side: str) -> list[Component]:
+    """Lay out an array, and below it, or on a narrow screen below the pictures, the accesses to it."""
     second = side == "B"
     head = [text_button(_("Swap"), id=button(side, "swap")), text_button(_("Close"), id=button(side, "close"))]
     compare = text_button(_("Compare with another"), id=button(side, "compare"))
@@ -107,20 +105,27 @@ def _form(side: str) -> Component:
     shared = [dmc.Checkbox(id=control(side, "same"), label=_("Accesses as in A"), size="sm")] if second else []
     add = text_button(_("Add an access"), id=button(side, "add"))
     accesses = [*(_access(side, at) for at in range(MOST_ACCESSES)), add]
-    return section(
+    help_text = (
+        [] if second else [html.Details([html.Summary(_("How these are written")), html.P(_(_HELP))], className="note")]
+    )
+    array = section(
         f"lab-{side}",
         html.Div([title, controls], className="panel-head"),
         html.Div(_array(side), className="lab-fields"),
-        html.Div([html.H3(_("Accesses")), *shared], className="lab-accesses-head"),
-        html.Div(accesses, id=f"lab-{side}-accesses", className="lab-accesses"),
-        *(
-            []
-            if second
-            else [html.Details([html.Summary(_("How these are written")), html.P(_(_HELP))], className="note")]
-        ),
         id=f"lab-{side}",
         kind="lab-side",
     )
+    accessed = section(
+        f"lab-{side}-by",
+        html.Div(
+            [html.H2(_("Accesses of {side}", side=side), id=f"lab-{side}-by-title"), *shared],
+            className="lab-accesses-head",
+        ),
+        html.Div(accesses, id=f"lab-{side}-accesses", className="lab-accesses"),
+        *help_text,
+        kind="lab-side lab-by",
+    )
+    return [array, accessed]
 
 
 def _array(side: str) -> list[Component]:
@@ -128,7 +133,7 @@ def _array(side: str) -> list[Component]:
     return [
         dmc.TextInput(id=control(side, "shape"), label=_("Shape"), debounce=250, size="sm", w=110),
         dmc.Select(
-            id=control(side, "dtype"), label="dtype", data=_DTYPES, allowDeselect=False, size="sm", w=116
+            id=control(side, "dtype"), label=_("Data type"), data=_DTYPES, allowDeselect=False, size="sm", w=116
         ),
         dmc.NumberInput(id=control(side, "pad"), label=_("Pad"), w=84, **number),
         dmc.NumberInput(id=control(side, "pitch"), label=_("Row pitch"), placeholder=_("columns"), w=104, **number),

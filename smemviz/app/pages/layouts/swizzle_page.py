@@ -44,6 +44,7 @@ def swizzle_page() -> Component:
         "Colour is the piece. Framed is what the request asks for, with its wavefront below; thickly where the "
         "same banks serve another piece in its phase, which is a conflict."
     )
+    scrolls = {"tabIndex": 0, "role": "group", "aria-labelledby": "swizzles-where-title"}  # on a narrow screen
     return html.Div(
         [
             page_head(
@@ -60,7 +61,7 @@ def swizzle_page() -> Component:
                 "swizzles-where",
                 _("Where the pieces lie"),
                 html.P(note, className="note"),
-                Written(html.Div(id="swizzles-maps", className="swizzle-maps")),
+                Written(html.Div(id="swizzles-maps", className="swizzle-maps", **scrolls)),
             ),
         ]
     )
