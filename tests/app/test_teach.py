@@ -42,6 +42,14 @@ def test_what_is_said_is_the_witness_and_then_that_it_is_fixed():
     )
 
 
+def test_what_is_said_of_a_race_does_not_give_its_fix_away():
+    task = task_of("race")
+    said, _look, trace, _done = judged(task, run_text(task.source).recording)
+    assert said[1].children.endswith("with no barrier between")
+    assert "total += held[t + k]" in trace
+    assert "syncthreads" not in trace
+
+
 def test_a_text_that_gave_nothing_and_one_of_no_task_are_not_judged():
     assert judged(task_of("race"), None) == judged(None, None) == ("", "task-verdict", "", None)
 

@@ -8,6 +8,7 @@ from dash.development.base_component import Component
 
 from smemviz.app.addresses import EDITOR, LEARN
 from smemviz.app.components.launches import Query
+from smemviz.engines.sandbox.run import FILE
 from smemviz.errors import InputError
 from smemviz.i18n import _, speaking
 from smemviz.lessons.course import TASKS, Task, lesson_of, task_of
@@ -79,6 +80,11 @@ def _hint(name: str, text: str, *content: Component) -> Component:
     return html.Details([html.Summary(text), *content], id=f"hint-{name}", className="details")
 
 
+def _fault(line: str) -> str:
+    """Return a line without the sentence that says what mends it, which the last hint shows."""
+    return line.partition(". ")[0] if line.lstrip().startswith(FILE) else line
+
+
 def judged(task: Task | None, recording: Recording | None) -> tuple[Any, str, str, Any]:
     """Return what is said to a run of a task's text, how it looks, its trace, and what the browser keeps as done."""
     if task is None or recording is None:
@@ -88,8 +94,8 @@ def judged(task: Task | None, recording: Recording | None) -> tuple[Any, str, st
     if missing is None:
         fixed = html.Strong(_("Fixed: the result is the same and the budget is kept."))
         return fixed, "task-verdict is-right", "", done_as(task)
-    head, _line, rest = missing.partition("\n")
     told = ("  to pass:", "  why:")  # the task and the reason say it
-    trace = "\n".join(line for line in rest.splitlines() if not line.startswith(told)).rstrip()
+    head, *rest = (_fault(line) for line in missing.splitlines() if not line.startswith(told))
+    trace = "\n".join(rest).rstrip()
     verdict = [html.Strong(_("Not yet.")), html.P(head, lang="en", className="notranslate")]
     return verdict, "task-verdict is-wrong", trace, None
