@@ -6,6 +6,7 @@
   const MOST = 2048; // cells of a table that is shown; copying takes all of them
   const WIDEST = 64; // columns
   const LETTERS = 16; // pixels, which a lane's name takes
+  const SMALLEST = 10; // pixels of its type
   const SETTLED = 80; // ms without another picture before an open table follows, so that playing stays smooth
 
   // Figures of plotly, and such as bring what they say and their tables, and tell when they were drawn.
@@ -182,19 +183,24 @@
     figure.table = null;
   }
 
-  // Names that are wider than the cells of a narrow screen would cover each other: then none of their kind is written.
+  // Names that are wider than the cells of a narrow screen are written smaller; where that is too small, or they would
+  // cover each other, none of their kind is.
   function uncovered(figure) {
     const sheet = figure.closest(".learn-panel .sheet");
     if (!sheet || !figure.data) return;
     sheet.classList.toggle("code", figure.data.some(({ meta }) => meta === "characters"));
     const { _length: width, range } = figure._fullLayout.xaxis;
-    const cell = width / Math.abs(range[1] - range[0]);
+    const cell = (width / Math.abs(range[1] - range[0])) * (figure.getBoundingClientRect().width / figure.clientWidth);
     for (const trace of figure.querySelectorAll(".scatterlayer .trace, .heatmaplayer")) {
-      const { meta } = (trace.__data__ && trace.__data__[0] && trace.__data__[0].trace) || {};
+      const { meta, textposition } = (trace.__data__ && trace.__data__[0] && trace.__data__[0].trace) || {};
       const texts = [...trace.querySelectorAll("text")];
       const boxes = texts.map((text) => text.getBoundingClientRect()).sort((a, b) => a.top - b.top || a.left - b.left);
       const covers = boxes.some((box, i) => i && Math.abs(box.top - boxes[i - 1].top) < 2 && box.left < boxes[i - 1].right);
-      const isNarrow = meta === "lanes" ? boxes.some((box) => box.width > cell) : meta === "badges" && cell < LETTERS;
+      const widest = Math.max(0, ...boxes.map((box) => box.width));
+      const small = texts.length ? (parseFloat(getComputedStyle(texts[0]).fontSize) * (cell - 2)) / widest : 0;
+      const isWide = meta !== "characters" && textposition === "middle center" && widest > cell - 1;
+      if (isWide && small >= SMALLEST) for (const one of texts) one.style.fontSize = `${small.toFixed(1)}px`;
+      const isNarrow = (isWide && small < SMALLEST) || (meta === "badges" && cell < LETTERS);
       for (const one of meta === "badges" ? [trace] : texts) one.style.visibility = covers || isNarrow ? "hidden" : "";
     }
   }

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from smemviz.figures.banks import draw_banks
-from smemviz.figures.drawing.cells import PLOT_WIDTH, cell_text, cells, fitting_size, text_at
+from smemviz.figures.drawing.cells import LANES, PLOT_WIDTH, cell_text, cells, fitting_size, text_at
 from smemviz.figures.drawing.projected import relabel
 from smemviz.figures.drawing.style import LEFT, RIGHT, THEMES, ThemeName, alternative, axis, layout
 from smemviz.figures.tile import draw_grid
@@ -21,7 +21,7 @@ from smemviz.views.layout_lab import LabView, RequestPicture, element_text, layo
 
 Cell = tuple[int, int]  # row and column, from 0
 
-_TALLEST, _LOWEST, _MOST = 26, 14, 448  # pixels of a row, which has room for marks of 10, and of all rows together
+_TALLEST, _LOWEST, _MOST = 40, 14, 448  # pixels of a row, which has room for marks of 10, and of all rows together
 _LEAST_WIDTH = 680 - LEFT - RIGHT  # pixels of all columns together; below that the figure scrolls
 _TOP, _BOTTOM, _LINE = 12, 44, 20
 _WRITTEN = 150  # pixels that a title along the rows takes
@@ -62,6 +62,8 @@ def lesson_scene(
     # Where a mark is wider than its cell it goes on over those beside it, which are free.
     wide = fitting_size(longest, columns, height, _LEAST_WIDTH) < size
     begin, position = (x - 0.5, "middle right") if wide else (x, "middle center")
+    kind = None if wide else LANES
+    bolder: dict[str, Any] = {"size": size, "colour": colours.ink, "weight": 700, "meta": kind}
     half = apart / 2
     frames = [
         {
@@ -82,8 +84,8 @@ def lesson_scene(
     return go.Figure(
         [
             cells(fill, [colours.idle, colours.unused, colours.ramp[1]], x=x, y=y),
-            cell_text(begin, y, texts, size=size, colour=colours.ink).update(textposition=position),
-            cell_text(begin, y, bold, size=size, colour=colours.ink, weight=700).update(textposition=position),
+            cell_text(begin, y, texts, size=size, colour=colours.ink, meta=kind).update(textposition=position),
+            cell_text(begin, y, bold, **bolder).update(textposition=position),
         ],
         layout(
             colours,
@@ -184,7 +186,6 @@ def lab_tile(picture: RequestPicture, *, view: LabView = "index", theme: ThemeNa
 
     grid = layout_grid(picture, view)
     words = {
-        "conflicting": _("lane in conflict"),
         "empty_yet": _("not asked for"),
         "untouched": pgettext("memory", "unused"),
         "says": request_text(picture),
@@ -211,4 +212,9 @@ def _low(figure: go.Figure) -> go.Figure:
     height = _LOW if is_tall else figure.layout.height
     if is_tall or small:
         relabel(figure, PLOT_WIDTH, height - figure.layout.margin.t - figure.layout.margin.b, _TYPE, _LEAST)
-    return figure.update_layout(height=height)
+    if is_tall:
+        for trace in figure.select_traces({"mode": "lines"}):
+            trace.line.width = min(trace.line.width, 1)  # two frames leave the name between them room
+    entries = sum(bool(trace.name) and trace.showlegend is not False for trace in figure.data)
+    more = _LINE * (entries > 1)  # on a phone the key takes two rows
+    return figure.update_layout(height=height + more, margin_t=figure.layout.margin.t + more)

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smemviz.figures.drawing.style import ThemeName
-from smemviz.figures.lessons import lab_banks, lab_tile
+from smemviz.figures.lessons import lab_banks, lab_tile, lesson_scene
 from smemviz.i18n import N_, _, ngettext
 from smemviz.lessons.lesson import Knob, Lesson, Panel, Question, Stage, Text, Values, lanes_answer, lanes_of
 from smemviz.lessons.scenes import asked_of, by_model, code, wavefronts_text
@@ -79,13 +79,17 @@ def _bank(values: Values) -> Stage:
             Panel(_("Rows of banks"), lab_tile(request, view="banks", theme=theme), by_bank),
         )
 
+    def before(theme: ThemeName) -> Panel:
+        said = _("The number in a cell is the bank of its word; lane 0 asks for the cell with the question mark.")
+        marks = {divmod(i, columns): str(i % banks) for i in range(min(word, banks + 2))} | {(row, _COLUMN): "?"}
+        titles = _("column"), _("row")
+        figure = lesson_scene((4, columns), marks, titles, said, strong=[(row, _COLUMN)], theme=theme)
+        return Panel(_("Banks of the first words"), figure, said)
+
     question = _("A tile begins in bank 0 and has rows of {columns} words. Lane 0 asks for {element}. "
                  "Which bank answers?",
                  element=element, columns=columns)  # fmt: skip
-    return Stage(
-        Question("number", question), frozenset([str(bank)]), hint, because, by_model(), panels,
-        lambda theme: asked_of(request, theme),
-    )  # fmt: skip
+    return Stage(Question("number", question), frozenset([str(bank)]), hint, because, by_model(), panels, before)
 
 
 BANK = Lesson(

@@ -38,6 +38,21 @@ def test_a_wrong_answer_gets_a_hint_and_a_right_one_the_picture(page):
     assert "ANSWER=32" in page.url
 
 
+NAMES = """() => [...document.querySelectorAll("#learn-scene-figure .textpoint text")]
+  .filter((one) => one.style.visibility !== "hidden").map((one) => one.getBoundingClientRect().width)"""
+
+
+def test_on_a_phone_names_are_no_wider_than_their_cells_or_all_left_out(page):
+    page.set_viewport_size({"width": 400, "height": 900})
+    for lesson, shown in (("columns", False), ("banks", True)):
+        page.goto(f"/learn/{lesson}")
+        expect(page.locator("#learn-scene-figure .heatmaplayer image").first).to_be_visible()
+        page.wait_for_function(f"""() => {{
+            const names = ({NAMES})();
+            return Boolean(names.length) === {str(shown).lower()} && names.every((width) => width < 13.5);
+        }}""")  # of 20 cells each has 14 pixels
+
+
 def test_enter_checks_and_show_me_gives_up(page):
     page.goto("/learn/rows")
     page.get_by_label("Your answer").press_sequentially("7")

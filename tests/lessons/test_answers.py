@@ -307,7 +307,7 @@ def test_every_lesson_has_a_goal_minutes_and_a_picture_before_its_answer():
         assert stage.answer not in lesson.goal
         before, *after = [stage.before("light"), *stage.panels("light")]
         assert before.figure != after[0].figure
-        # What is asked is drawn without the costs: no badge of a conflict, and no bank.
+        # What is asked is drawn without the costs: no badge of a conflict.
         assert not any(meta in str(trace.text) for trace in before.figure.data for meta in ("wavefront", "sector", "▲"))
 
 

@@ -26,7 +26,7 @@ _BAR_TOP, _BAR = 74, 56  # pixels: from the plot to the bar of banks, and what t
 _MOST_STRETCHED = 2.6
 _TOO_TALL = 520  # pixels: pictures that are higher together stand side by side
 _LOWEST = 64  # pixels of a plot
-_LEAST_TYPE = 12  # pixels of a lane's name
+_LEAST_TYPE = 9  # pixels of a lane's name, as on a page
 _EVERY = (1, 2, 4, 8, 16, 32)
 SHEET = 828  # pixels that a picture of a lesson is wide at least, as in assets/learn.css; below that it scrolls
 LEAST = 10  # pixels
@@ -154,12 +154,14 @@ def relabel(figure: go.Figure, width: float, height: float, size: int, least: in
         texts = [t for t in figure.data if t.type == "scatter" and t.mode == "text" and t.text is not None]
     written = [text for trace in texts for text in trace.text]
     (left, right), (bottom, top) = figure.layout.xaxis.range, figure.layout.yaxis.range
-    unit = width / (right - left)
+    rows = next((trace.y for trace in figure.data if trace.type == "heatmap"), None)
+    apart_rows = abs(rows[1] - rows[0]) if rows is not None and len(rows) > 1 else 1
+    unit, row = width / (right - left), height / abs(bottom - top) * apart_rows
     cells = sorted({(round(y), x) for trace in texts for x, y in zip(trace.x, trace.y, strict=True)})
     # A lane whose middle lies between cells takes several: all up to its neighbour.
     apart = [b[1] - a[1] for a, b in pairwise(cells) if a[0] == b[0] and a[1] % 1]
     longest = max(map(characters, written), default=0)
-    fitting = label_size(longest, unit * min(apart, default=1), height / abs(bottom - top), least=least, most=size)
+    fitting = label_size(longest, unit * min(apart, default=1), row, least=least, most=size)
     for trace in texts:
         trace.update(visible=bool(fitting), y=[round(y) for y in trace.y])
         trace.textfont.update(size=fitting or size, color=figure.layout.font.color)
