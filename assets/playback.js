@@ -4,7 +4,7 @@
 
   const { ids, unchanged, same, go, goLater } = window.smemviz;
   const REST = 400; // ms without a step, after which what is less urgent follows
-  const [LOW, NAMED, SERVED, AROUND] = [300, 390, 130, 66]; // pixels: the least of a tile; of one whose 32 rows can be named; of how it is served; round that
+  const [TILE, NARROW, SERVED, AROUND] = [300, 390, 130, 66]; // pixels: the least of a tile, on a narrow screen; of how it is served; round that
 
   let launch = null; // what the server sent of a block: its requests, and the arrays they go to
   let place = -1; // of the present request
@@ -48,10 +48,8 @@
     const top = (isAlone ? request : tile).getBoundingClientRect().top + window.scrollY;
     const left = window.innerHeight - top - 12;
     const served = isAlone ? Math.max(left, 240) : SERVED;
-    const above = left - SERVED - AROUND;
-    const least = above > LOW + 10 || window.innerWidth <= 900 ? NAMED : LOW;
     return {
-      tile: { width: tile.clientWidth, height: Math.min(Math.max(above, least), 900) },
+      tile: { width: tile.clientWidth, height: Math.min(Math.max(left - SERVED - AROUND, window.innerWidth <= 900 ? NARROW : TILE), 900) },
       request: { width: request.clientWidth, height: served },
     };
   }

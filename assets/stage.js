@@ -207,10 +207,10 @@
     document.body.dataset.layout = now.name; // what is counted as written says so
     const [asWritten, found] = layouts;
     const before = written(asWritten.excess);
-    const change = now.says
-      ? gettext("{change}: {n} in excess, {before} as written", { change: now.says, n: written(now.excess), before })
-      : gettext("As written: {before} in excess", { before });
-    at(ids.LAYOUT_SAYS).replaceChildren(change, ...[copying(now.fix || (now === asWritten && found && found.fix))].filter(Boolean));
+    const says = document.createElement("span");
+    says.textContent = now.says && gettext("{n} in excess, {before} as written. {change}", { change: now.says, n: written(now.excess), before });
+    says.title = says.textContent;
+    at(ids.LAYOUT_SAYS).replaceChildren(...[says, copying(now.fix || (now === asWritten && found && found.fix))].filter(Boolean));
     for (const one of at(ids.LAYOUTS).querySelectorAll("input")) one.checked = one.value === now.name;
   }
 

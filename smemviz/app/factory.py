@@ -68,7 +68,8 @@ class _App(Dash):  # type: ignore[misc]
         if page_asked is None or not page_asked.shows(request.path):
             after_this_request(_not_found)
         title = title_at(request.path, editor=self.editor)
-        page: str = super().interpolate_index(**kwargs | {"title": escape(title)})
+        scripts = kwargs["scripts"].replace("<script src=", "<script defer src=")  # the page is drawn before they run
+        page: str = super().interpolate_index(**kwargs | {"title": escape(title), "scripts": scripts})
         parts = {
             "language": spoken(),
             "icon": f'<link rel="icon" href="data:image/svg+xml,{quote(_ICON)}">',
@@ -91,6 +92,8 @@ _THEME_SCRIPT = """
   document.documentElement.setAttribute("data-mantine-color-scheme", dark ? "dark" : "light");
 })();
 """
+# What starts Dash, once its scripts have come.
+_START = 'addEventListener("DOMContentLoaded", function () { window.renderer = new DashRenderer(); });'
 # In the page itself: browsers ask for an icon again whenever the address changes, as it does with every step.
 _ICON = (
     "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 20 20'><rect width='20' height='20' rx='5' fill='#bfd7c9'/>"
@@ -170,6 +173,7 @@ def create_app(
             {"name": "description", "content": "What a CUDA kernel really does to shared memory."},
         ],
     )
+    app.renderer = _START
     app.server.config["MAX_CONTENT_LENGTH"] = MOST_BYTES
     refuse_strangers(app.server, names)
     refuse_garbage(app)

@@ -23,7 +23,7 @@ _MOST_ROWS, _MOST_COLUMNS = 64, 128
 _LINE = 128  # bytes
 # A letter's width in font sizes; the smallest and largest type, and what a frame takes of a cell, in pixels; how many
 # letters a single lane has, as L31.
-RULE = {"letter": 0.62, "least": 9, "most": 13, "edges": 4, "lines": 2, "single": 3}
+RULE = {"letter": 0.62, "least": 9, "most": 13, "edges": 4, "lines": 1.6, "single": 3}
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,9 @@ def test_another_layout_takes_one_wavefront_and_asks_the_server_for_nothing(page
     page.keyboard.press("ArrowRight")
     expect(page.locator("h1 :not([hidden])")).to_have_text("Padded: wavefronts down from 1,056 to 64")
     says = page.locator("#layout-says")
-    expect(says).to_contain_text("Pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more): 0 in excess")
+    expect(says.locator("span")).to_have_text(
+        "0 in excess, 992 as written. Pad the row of tile by 1, (32, 32) -> (32, 33) (128 bytes more)"
+    )
     expect(page.locator(".source-heads .as-written")).to_have_text("as written:")
     expect(page.locator("#position-text")).to_have_text("33 of 96: load by warp 0, step 1: 32 lanes, 1 wavefront")
     expect(page.locator("#tile-key li").last).to_have_text("never touched")

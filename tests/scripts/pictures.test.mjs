@@ -4,7 +4,7 @@ import test from "node:test";
 
 import { page, plain } from "./page.mjs";
 
-const RULE = { letter: 0.62, least: 9, most: 13, edges: 4, lines: 2, single: 3 };
+const RULE = { letter: 0.62, least: 9, most: 13, edges: 4, lines: 1.6, single: 3 };
 const { pictures } = page({ texts: { "label-rule": RULE } }).load("pictures/marks.js", "pictures/request.js");
 
 test("lanes are written as ranges, once each and in order", () => {
