@@ -146,8 +146,8 @@
     // The first line is a whole one, below the heads.
     const heads = scroller.querySelector(".source-heads");
     const top = heads ? heads.getBoundingClientRect().bottom : around.top;
-    const cut = [...scroller.querySelectorAll(".source-line:not(.source-heads)")].map((line) => line.getBoundingClientRect().top - top).find((y) => y > -21);
-    if (cut < 0) scroller.scrollTop += cut;
+    const cut = [...scroller.querySelectorAll(".source-line:not(.source-heads)")].map((line) => line.getBoundingClientRect().top - top).find((y) => y > -2);
+    if (cut) scroller.scrollTop += cut;
   }
 
   // What is below the first screen, and what Dash draws, follows when one rests.

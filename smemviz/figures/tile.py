@@ -255,7 +255,7 @@ def _hover(grid: Grid, bank: NDArray[np.int64], lanes: NDArray[np.object_]) -> N
 
 @cached
 def thumbnail(launch: Launch, *, hardware: Hardware = H200, theme: ThemeName = "light") -> str:
-    """Draw the first shared array with the lanes of the launch's worst request: dark, or orange where in conflict.
+    """Draw the first shared array with the lanes of the launch's worst request: framed, or orange where in conflict.
 
     The SVG fills whatever room it is given; "" where the launch has no shared array.
     """
@@ -269,7 +269,6 @@ def thumbnail(launch: Launch, *, hardware: Hardware = H200, theme: ThemeName = "
     colours = THEMES[theme]
     fills = np.array(blend(colours.ramp, where.banks), dtype=object)[where.bank(grid.address)]
     fills[~grid.touched] = colours.unused
-    fills[(lanes != "") & ~conflict] = colours.frame
     fills[conflict] = colours.conflict
     fills[grid.address < 0] = ""
     rows, columns = fills.shape
@@ -278,7 +277,9 @@ def thumbnail(launch: Launch, *, hardware: Hardware = H200, theme: ThemeName = "
     width = 1 if rows <= _COARSE else 0.5
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {columns} {rows}" preserveAspectRatio="none">{cells}'
-        f'<path d="{lines}" stroke="{colours.paper}" stroke-width="{width}" vector-effect="non-scaling-stroke"/></svg>'
+        f'<path d="{lines}" stroke="{colours.paper}" stroke-width="{width}" vector-effect="non-scaling-stroke"/>'
+        f'<path fill="none" stroke="{colours.frame}" stroke-width="2" vector-effect="non-scaling-stroke" '
+        f'd="{_path_of((lanes != "") & ~conflict)}"/></svg>'
     )
 
 

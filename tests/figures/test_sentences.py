@@ -136,7 +136,7 @@ def test_every_number_can_say_where_it_comes_from():
 def test_a_card_shows_the_worst_site_with_its_lanes_in_conflict():
     drawn = thumbnail(LAUNCH)
     assert f'<path fill="{THEMES["light"].conflict}" d="M0 0h1v32h-1z"/>' in drawn  # the first column, all of it
-    assert drawn.count("<path fill=") == 32  # that, and the 31 other banks
+    assert drawn.count('<path fill="#') == 32  # that, and the 31 other banks
     assert thumbnail(replace(LAUNCH, sites=(), arrays=())) == ""
 
 
