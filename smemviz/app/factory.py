@@ -68,7 +68,9 @@ class _App(Dash):  # type: ignore[misc]
         if page_asked is None or not page_asked.shows(request.path):
             after_this_request(_not_found)
         title = title_at(request.path, editor=self.editor)
-        scripts = kwargs["scripts"].replace("<script src=", "<script defer src=")  # the page is drawn before they run
+        scripts = kwargs["scripts"]
+        if request.path == GALLERY:
+            scripts = scripts.replace("<script src=", "<script data-src=")
         page: str = super().interpolate_index(**kwargs | {"title": escape(title), "scripts": scripts})
         parts = {
             "language": spoken(),
@@ -92,8 +94,27 @@ _THEME_SCRIPT = """
   document.documentElement.setAttribute("data-mantine-color-scheme", dark ? "dark" : "light");
 })();
 """
-# What starts Dash, once its scripts have come.
-_START = 'addEventListener("DOMContentLoaded", function () { window.renderer = new DashRenderer(); });'
+# Starts Dash. Where the document shows content of its own, scripts are asked for once that has been drawn, or soon.
+_START = """
+(function () {
+  var later = document.querySelectorAll("script[data-src]"), begun = !later.length;
+  function start() { window.renderer = new DashRenderer(); }
+  function begin() {
+    if (begun) return;
+    begun = true;
+    later.forEach(function (one, i) {
+      var script = document.createElement("script");
+      script.src = one.getAttribute("data-src");
+      script.async = false;
+      if (i === later.length - 1) script.onload = start;
+      document.head.append(script);
+    });
+  }
+  if (begun) return start();
+  requestAnimationFrame(function () { setTimeout(begin); });
+  setTimeout(begin, 300);
+})();
+"""
 # In the page itself: browsers ask for an icon again whenever the address changes, as it does with every step.
 _ICON = (
     "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 20 20'><rect width='20' height='20' rx='5' fill='#bfd7c9'/>"
