@@ -112,7 +112,7 @@ def view_run(library: Library, query: Query, before: str | None = None, *, own: 
         "facts.html": _facts(launch, hardware),
         "facts-note.children": _("From the {origin}; {rule}.", origin=shown_run.origin, rule=rule(hardware, [launch])),
         "shown-run.data": _shown_run(shown_run, launch.kernel, hardware) | in_editor,
-        "results.className": "columns",
+        "results.className": "columns" if launch.shared_arrays else "columns without-tile",
     }
 
 
