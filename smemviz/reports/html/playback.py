@@ -34,13 +34,13 @@ from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of
 from smemviz.views.grid import declared, physical
 from smemviz.views.one_request import cells_data, shape_of
-from smemviz.views.source_lines import costs_of, parts_of
 from smemviz.views.stage import staged_layouts
 from smemviz.wording.explanations import Explaining
 from smemviz.wording.first_look import first_mistake, reason_and_remedy
 from smemviz.wording.labels import capital, number
 from smemviz.wording.patterns import name as pattern_name
 from smemviz.wording.sentences import action, badge, cost, headline_of
+from smemviz.wording.source_lines import costs_of, parts_of
 
 Played = dict[str, Any]
 

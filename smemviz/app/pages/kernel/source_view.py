@@ -19,8 +19,9 @@ from smemviz.recordings.data import Launch, Site, SiteSummary
 from smemviz.recordings.findings import LAUNCH_REFUSED, Finding, kind_of
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of
-from smemviz.wording.labels import count, degree_name, finding_name, percent
+from smemviz.wording.labels import finding_name
 from smemviz.wording.sentences import action, badge_parts
+from smemviz.wording.source_lines import costs_of, owner_of
 
 _CLASSES = ((Comment, "c"), (Keyword, "k"), (String, "s"), (Number, "n"), (Name.Decorator, "d"), (Name.Builtin, "b"))
 
@@ -124,7 +125,7 @@ def _line(
     shown = {part.to_plotly_json()["props"].get("data-site") for part in buttons}
     same = [_badge(i, sites[i], rows[i], _short(sites[i])) for i in here if str(i) not in shown]
     excess, total = sum(rows[i].excess or 0 for i in here), sum(row.excess or 0 for row in rows)
-    cells = _found(mistakes) if mistakes else _costs(here, sites, rows, excess, total)
+    cells = _found(mistakes) if mistakes else _costs(here, sites, rows, excess=excess)
     serious = any(kind_of(kind).severity != "harmless" for kind in mistakes)
     looks = ["source-line", *["mistaken"] * serious, *[f"heat-{math.ceil(4 * excess / max(total, 1))}"] * bool(excess)]
     return html.Li(
@@ -147,7 +148,7 @@ def _buttons(
 ) -> list[Component]:
     """Write a line with a button for each site; what stands behind another site inside of it is marked alike."""
     tokens = classes[: len(text)] + [""] * (len(text) - len(classes))
-    owners = [_owner(here, sites, number, column) for column in range(len(text))]
+    owners = [owner_of(number, column, here, sites) for column in range(len(text))]
     parts: list[Component] = []
     named: set[int] = set()
     for site, run in groupby(zip(owners, tokens, text, strict=True), key=lambda character: character[0]):
@@ -178,35 +179,15 @@ def _found(mistakes: Iterable[str]) -> list[Component]:
     return [html.Span(finding_name(kind), className=severity[kind]) for kind in severity]
 
 
-def _costs(
-    here: list[int], sites: tuple[Site, ...], rows: tuple[SiteSummary, ...], excess: int, total: int
-) -> list[Component]:
+def _costs(here: list[int], sites: tuple[Site, ...], rows: tuple[SiteSummary, ...], *, excess: int) -> list[Component]:
     """Say in columns what the accesses of a line to shared memory cost, else in one what those to global memory do."""
-    shared = [i for i in here if sites[i].is_shared and rows[i].max_degree]
-    if shared:
-        degree = degree_name(max(rows[i].max_degree or 0 for i in shared))
-        cells = {"degree": degree, "excess": f"{excess:,}", "share": percent(excess / total) if excess else ""}
-        return [html.Span(cell, className=f"{name} conflict" if excess else name) for name, cell in cells.items()]
-    if not here:
-        return []
-    sectors = sum(rows[i].sectors or 0 for i in here)
-    said = count(sectors, "sector") if sectors else badge_parts(sites[here[0]], rows[here[0]])[1]
-    return [html.Span(said, className="moved")]
-
-
-def _owner(here: list[int], sites: tuple[Site, ...], line: int, column: int) -> int | None:
-    """Return the innermost site that a character belongs to, None for none."""
-    covering = [i for i in here if _covers(sites[i], line, column)]
-    return min(covering, key=lambda i: len(sites[i].source), default=None)
+    costs = costs_of(here, sites, rows).items()
+    return [html.Span(said, className=f"{name} conflict" if excess else name) for name, said in costs]
 
 
 def _short(site: Site) -> str:
     """Tell a site from others that are written in the same place."""
     return _("line {n}", n=site.calls[0][0]) if site.calls else action(site)
-
-
-def _covers(site: Site, line: int, column: int) -> bool:
-    return (site.line, site.column) <= (line, column) < (site.end_line, site.end_column)
 
 
 def _badge(i: int, site: Site, row: SiteSummary, shown: object) -> Component:

@@ -20,12 +20,15 @@ def parts_of(text: str, line: int, here: Sequence[int], sites: Sequence[Site]) -
         sites: those of the launch.
     """
 
-    def owner(column: int) -> int | None:
-        covering = (i for i in here if _covers(sites[i], line, column))
-        return min(covering, key=lambda i: len(sites[i].source), default=None)
-
-    letters = groupby(zip(text, map(owner, range(len(text))), strict=True), key=lambda letter: letter[1])
+    owners = (owner_of(line, column, here, sites) for column in range(len(text)))
+    letters = groupby(zip(text, owners, strict=True), key=lambda letter: letter[1])
     return [("".join(letter for letter, _owner in run), site) for site, run in letters]
+
+
+def owner_of(line: int, column: int, here: Sequence[int], sites: Sequence[Site]) -> int | None:
+    """Return the innermost of the accesses ``here`` that a letter belongs to, None for none."""
+    covering = (i for i in here if _covers(sites[i], line, column))
+    return min(covering, key=lambda i: len(sites[i].source), default=None)
 
 
 def _covers(site: Site, line: int, column: int) -> bool:
