@@ -4,7 +4,7 @@
 
   const { ids, unchanged, same, go, goLater } = window.smemviz;
   const REST = 400; // ms without a step, after which what is less urgent follows
-  const [TILE, NARROW, SERVED, AROUND] = [300, 390, 130, 66]; // pixels: the least of a tile, on a narrow screen; of how it is served; round that
+  const [TILE, NARROW, SERVED, AROUND] = [290, 390, 130, 66]; // pixels: the least of a tile, on a narrow screen; of how it is served; round that
 
   let launch = null; // what the server sent of a block: its requests, and the arrays they go to
   let place = -1; // of the present request

@@ -57,8 +57,7 @@ TENSOR_COPIES = Lesson(
         Text(N_("A reader has to look where the swizzle has put a piece. {wgmma} does so by itself, for its descriptor "
                 "names the swizzle, and reads without conflicts in every layout that it can name. {ldmatrix} and plain "
                 "loads take addresses that the kernel computes."), {"wgmma": "wgmma", "ldmatrix": "ldmatrix"}),
-        Text(N_("How many wavefronts the copy engine takes is counted nowhere. The page of swizzles in Layouts has a "
-                "map of a tile for each of them.")),
+        Text(N_("No counter tells how many wavefronts the copy engine takes.")),
     ),
     (
         Knob("ROW", tuple(map(str, range(8))), "5", N_("Row, and lane that asks for it")),

@@ -44,9 +44,8 @@ def _tile(values: Values) -> Stage:
                 "four matrices take {said} Without the swizzle they would take {plain}.",
                 row=row, place=place, word=word, bank=right, plain=plain,
                 said=wavefronts_text(*cost(access)))  # fmt: skip
-    question = _("The operand {name} is a tile of 32 x 32 halves from bank 0 on: a row has 64 bytes, 4 pieces of 16. "
-                 "Piece p of row r is kept at place {place} of its row. ldmatrix takes piece 0 of 8 rows at once, lane "
-                 "i that of row i. In which bank does the piece of row {row} begin?",
+    question = _("{name} is a tile of 32 x 32 halves from bank 0 on, a row 4 pieces of 16 bytes. Piece p of row r is "
+                 "at place {place}. ldmatrix takes piece 0 of 8 rows. In which bank does that of row {row} begin?",
                  name=code("a"), place=code("p ^ (r // 2 % 4)"), row=row)  # fmt: skip
     return Stage(
         Question("number", question), frozenset([str(right)]), hint, because, by_recording(access.recording),

@@ -26,7 +26,7 @@ def test_high_pictures_stand_side_by_side_and_name_no_lane_whose_cell_is_too_sma
     assert tile.layout.xaxis.tickfont.size == tile.layout.legend.font.size == TYPE
 
 
-@pytest.mark.parametrize("name", ["columns", "reduction"])
+@pytest.mark.parametrize("name", ["reduction"])
 def test_the_lanes_of_a_question_are_named_in_low_rows_and_in_rows_whose_numbers_lie_apart(name):
     lesson = lesson_of(name)
     (asked,), _beside = slide([lesson.stage(lesson.values({})).before("light").figure])
