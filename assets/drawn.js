@@ -77,6 +77,6 @@
     return createElement("div", { id: named, ref: element, className: `drawn ${scope}`, "data-dash-is-loading": isLoading || undefined }, parts);
   }
 
-  Object.assign(window.smemviz, { paint, key: (...listed) => window.pictures.key(...listed), put });
+  Object.assign(window.smemviz, { paint, put });
   window.smemviz_components = { ...window.smemviz_components, Drawn };
 })();

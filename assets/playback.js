@@ -57,7 +57,7 @@
   function put(id, picture) {
     window.smemviz.put(at(id), picture);
     const panel = panelOf(id);
-    window.smemviz.key(panel.querySelector(".key"), picture.legend || []);
+    window.pictures.key(panel.querySelector(".key"), picture.legend || []);
     if (id === ids.REQUEST) panel.querySelector(".note").textContent = picture.part || picture.short || "";
   }
 

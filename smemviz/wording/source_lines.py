@@ -1,11 +1,13 @@
 """A line of source with the accesses in it, as plain data: which letters are of which, and what the line costs."""
 
+import math
 from collections.abc import Sequence
 from itertools import groupby
 
+from smemviz.i18n import _
 from smemviz.recordings.data import Site, SiteSummary
 from smemviz.wording.labels import count, degree_name, percent
-from smemviz.wording.sentences import badge_parts
+from smemviz.wording.sentences import action, badge_parts
 
 Part = tuple[str, int | None]  # letters, and the number of the access that they are of
 
@@ -49,3 +51,14 @@ def costs_of(here: Sequence[int], sites: Sequence[Site], rows: Sequence[SiteSumm
         return {}
     sectors = sum(rows[i].sectors or 0 for i in here)
     return {"moved": count(sectors, "sector") if sectors else badge_parts(sites[here[0]], rows[here[0]])[1]}
+
+
+def heat_of(here: Sequence[int], rows: Sequence[SiteSummary]) -> int:
+    """Return how many quarters of the launch's excess the accesses of a line have, rounded up."""
+    excess, total = sum(rows[i].excess or 0 for i in here), sum(row.excess or 0 for row in rows)
+    return math.ceil(4 * excess / max(total, 1))
+
+
+def told_apart(site: Site) -> str:
+    """Tell an access from others that are written in the same place."""
+    return _("line {n}", n=site.calls[0][0]) if site.calls else action(site)

@@ -28,7 +28,7 @@ from smemviz.model.playback import (
     playback_order,
     worst_request,
 )
-from smemviz.recordings.data import ArrayInfo, Launch, Site
+from smemviz.recordings.data import ArrayInfo, Launch
 from smemviz.recordings.places import place_of
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of
@@ -40,7 +40,7 @@ from smemviz.wording.first_look import first_mistake, reason_and_remedy
 from smemviz.wording.labels import capital, number
 from smemviz.wording.patterns import name as pattern_name
 from smemviz.wording.sentences import action, badge, cost, headline_of
-from smemviz.wording.source_lines import costs_of, parts_of
+from smemviz.wording.source_lines import costs_of, heat_of, parts_of, told_apart
 
 Played = dict[str, Any]
 
@@ -251,7 +251,6 @@ def _files(recording: Recording, launch: Launch, hardware: Hardware) -> list[Pla
     A line is its number, its parts, the sites that no part is of, what it costs, and its quarters of the excess.
     """
     rows, files = summarize(launch, hardware), []
-    excess = [row.excess or 0 for row in rows]
     for file, spans in listing(recording, launch).items():
         text = lines_of(recording.text(file))
         sites = [i for i, site in enumerate(launch.sites) if recording.file_of(launch, site) == file]
@@ -260,13 +259,7 @@ def _files(recording: Recording, launch: Launch, hardware: Hardware) -> list[Pla
             here = [i for i in sites if launch.sites[i].line == n]
             parts = parts_of(text[n - 1], n, here, launch.sites)
             shown = {site for _letters, site in parts}
-            same = [[i, _told_apart(launch.sites[i])] for i in here if i not in shown]
-            heat = math.ceil(4 * sum(excess[i] for i in here) / max(sum(excess), 1))
-            lines.append([n, parts, same, costs_of(here, launch.sites, rows), heat])
+            same = [[i, told_apart(launch.sites[i])] for i in here if i not in shown]
+            lines.append([n, parts, same, costs_of(here, launch.sites, rows), heat_of(here, rows)])
         files.append({"name": file, "lines": lines})
     return files
-
-
-def _told_apart(site: Site) -> str:
-    """Tell a site from others that are written in the same place."""
-    return _("line {n}", n=site.calls[0][0]) if site.calls else action(site)

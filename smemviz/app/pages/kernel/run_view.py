@@ -230,8 +230,9 @@ def _notices(shown_run: ShownRun, launch: Launch, findings: Sequence[Finding], q
         where = described_where(finding, shown_run.recording)
         folded_findings.setdefault((finding.kind, finding.line, where, finding.message), (finding, more))
     first = first_mistake(shown_run.recording, launch)
+    titled = (first, *alike_at(shown_run.recording, launch, first))
     for (kind, line, where, message), (finding, more) in folded_findings.items():
-        if finding is first or finding in alike_at(shown_run.recording, launch, first):  # they stand in the title
+        if any(finding is one for one in titled):
             continue
         alike = first is not None and (kind, message) == (first.kind, first.message)
         parts = [

@@ -1,6 +1,5 @@
 """The source of a kernel: each site a button in its line, what a line costs in columns beside it."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
@@ -20,8 +19,8 @@ from smemviz.recordings.findings import LAUNCH_REFUSED, Finding, kind_of
 from smemviz.recordings.recording import Recording
 from smemviz.recordings.text import lines_of
 from smemviz.wording.labels import finding_name
-from smemviz.wording.sentences import action, badge_parts
-from smemviz.wording.source_lines import costs_of, owner_of
+from smemviz.wording.sentences import badge_parts
+from smemviz.wording.source_lines import costs_of, heat_of, owner_of, told_apart
 
 _CLASSES = ((Comment, "c"), (Keyword, "k"), (String, "s"), (Number, "n"), (Name.Decorator, "d"), (Name.Builtin, "b"))
 
@@ -123,11 +122,11 @@ def _line(
     """Show one line: its number, its text with a button for each site, and what it costs, or what is wrong."""
     buttons = _buttons(number, text, classes, sites, here, rows)
     shown = {part.to_plotly_json()["props"].get("data-site") for part in buttons}
-    same = [_badge(i, sites[i], rows[i], _short(sites[i])) for i in here if str(i) not in shown]
-    excess, total = sum(rows[i].excess or 0 for i in here), sum(row.excess or 0 for row in rows)
-    cells = _found(mistakes) if mistakes else _costs(here, sites, rows, excess=excess)
+    same = [_badge(i, sites[i], rows[i], told_apart(sites[i])) for i in here if str(i) not in shown]
+    heat = heat_of(here, rows)
+    cells = _found(mistakes) if mistakes else _costs(here, sites, rows, conflict=heat > 0)
     serious = any(kind_of(kind).severity != "harmless" for kind in mistakes)
-    looks = ["source-line", *["mistaken"] * serious, *[f"heat-{math.ceil(4 * excess / max(total, 1))}"] * bool(excess)]
+    looks = ["source-line", *["mistaken"] * serious, *[f"heat-{heat}"] * bool(heat)]
     return html.Li(
         [
             html.Span(str(number), className="line-number"),
@@ -179,15 +178,12 @@ def _found(mistakes: Iterable[str]) -> list[Component]:
     return [html.Span(finding_name(kind), className=severity[kind]) for kind in severity]
 
 
-def _costs(here: list[int], sites: tuple[Site, ...], rows: tuple[SiteSummary, ...], *, excess: int) -> list[Component]:
+def _costs(
+    here: list[int], sites: tuple[Site, ...], rows: tuple[SiteSummary, ...], *, conflict: bool
+) -> list[Component]:
     """Say in columns what the accesses of a line to shared memory cost, else in one what those to global memory do."""
     costs = costs_of(here, sites, rows).items()
-    return [html.Span(said, className=f"{name} conflict" if excess else name) for name, said in costs]
-
-
-def _short(site: Site) -> str:
-    """Tell a site from others that are written in the same place."""
-    return _("line {n}", n=site.calls[0][0]) if site.calls else action(site)
+    return [html.Span(said, className=f"{name} conflict" if conflict else name) for name, said in costs]
 
 
 def _badge(i: int, site: Site, row: SiteSummary, shown: object) -> Component:

@@ -39,6 +39,7 @@ from smemviz.app.pages.matmul.matmul_view import (
 )
 from smemviz.errors import InputError, SmemvizError
 from smemviz.i18n import N_, _
+from smemviz.recordings.sweep import Sweep
 from smemviz.views.matmul_products import HALVES, HELD_BACK, MERGED, NO_INTEGER_BLAS, REGISTERS, headline, products
 
 POLL_MILLISECONDS = 500
@@ -68,14 +69,14 @@ _STEPS_NOTE = N_(
 _CONTROLS = {"type": "product-control", "name": ALL}
 
 
-def matmul_page(query: Query | None = None, data: Products | None = None) -> Component:
-    """Lay out the page; callbacks fill it. Where cuBLAS was timed its headline needs nothing that has to run."""
+def matmul_page(title: str = "") -> Component:
+    """Lay out the page; callbacks fill it, and its ``title`` where that is not known yet."""
     return html.Div(
         [
             page_head(
                 "products",
                 _("Matrix multiplication"),
-                _first_headline(query or {}, data) or _("The product of two matrices"),
+                title or _("The product of two matrices"),
                 id="products-title",
             ),
             *(html.Div(id=f"products-{name}", role="status", className="notices") for name in ("notices", "refusal")),
@@ -105,14 +106,14 @@ def matmul_page(query: Query | None = None, data: Products | None = None) -> Com
     )  # fmt: skip
 
 
-def _first_headline(query: Query, data: Products | None) -> str:
+def _known_headline(query: Query, sweep: Sweep | None) -> str:
+    """Return the headline where cuBLAS was timed, for which nothing has to run, else ""."""
     try:
-        state = ProductState.read(query, data.recorded) if data else None
+        state = ProductState.read(query, sweep)
     except SmemvizError:  # the page says it
         return ""
-    sweep = data.recorded if data else None
-    rows = products(state.size, state.tile, {}, sweep) if state else ()
-    return headline(rows, state.tile) if state and any(row.of_cublas for row in rows) else ""
+    rows = products(state.size, state.tile, {}, sweep)
+    return headline(rows, state.tile) if any(row.of_cublas for row in rows) else ""
 
 
 def _tables() -> tuple[Tab, ...]:
@@ -351,7 +352,7 @@ def _add_browser_callbacks(app: Dash) -> None:
 
 
 def _lay_out(services: Services, address: Address) -> Component:
-    return matmul_page(address.run, Products(services.job, services.texts))
+    return matmul_page(_known_headline(address.run, Products(services.job).recorded))
 
 
 PAGE = Page(MATMUL, N_("Matrix product"), _lay_out, register, link=N_("Matmul"))
